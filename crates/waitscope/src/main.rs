@@ -1,1 +1,18 @@
-fn main() {}
+//! The `waitscope` command: is the code waiting or working, and who else waits with it?
+
+mod args;
+mod commands;
+mod console;
+mod exit;
+mod stop;
+mod units;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let exit = match args::parse() {
+        Ok(cli) => commands::run(cli.command).unwrap_or_else(|failure| failure.report()),
+        Err(exit) => exit,
+    };
+    ExitCode::from(exit)
+}

@@ -1,0 +1,119 @@
+//! The command line: the subcommand enum, the flags that several commands share, and errors in
+//! one line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use clap::error::{ContextKind, ErrorKind};
+
+use crate::commands::Command;
+use crate::console;
+use crate::exit::Exit;
+
+/// Is the code waiting or working, and who else waits with it?
+#[derive(Debug, Parser)]
+#[command(
+    name = "waitscope",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "New here? `waitscope demo` shows in 45 s what one waiting call does to a service.\n\
+        Exit codes: 0 nothing wrong found, 1 the fault looked for was found, 2 the command line \
+        or a file is wrong, 3 could not measure, 130 interrupted."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where the results of a measuring command go.
+#[derive(Debug, Clone, clap::Args)]
+pub struct OutputArgs {
+    /// Print one JSON record on stdout and nothing else
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Write the JSON record to FILE as well
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// No progress and no warnings on stderr
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Exit 0 also when the fault looked for was found
+    #[arg(long, help_heading = "Output")]
+    pub exit_zero: bool,
+}
+
+/// Parses the command line. For `tickets`, `.env` in the working directory fills in what the
+/// environment leaves open, and a flag wins over both.
+///
+/// # Errors
+/// With the exit code once the error, the help or the version is printed.
+pub fn parse() -> Result<Cli, Exit> {
+    // Only the reference service reads `.env`: the measuring commands run in other people's
+    // projects, whose `.env` is none of their business.
+    if std::env::args_os().nth(1).is_some_and(|command| command == "tickets") {
+        load_dot_env()?;
+    }
+    Cli::try_parse().map_err(|error| show(&error))
+}
+
+/// A broken file is an error and not ignored.
+fn load_dot_env() -> Result<(), Exit> {
+    match dotenvy::from_path(".env") {
+        Ok(()) => Ok(()),
+        Err(error) if error.not_found() => Ok(()),
+        Err(error) => {
+            console::error(&format!(".env: {error}; mend or remove that line"));
+            Err(Exit::Usage)
+        }
+    }
+}
+
+fn show(error: &clap::Error) -> Exit {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A closed or full stdout leaves nobody to tell.
+            let _ = console::print(&rendered(error));
+            Exit::Clean
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Exit::Usage
+        }
+        _ => {
+            console::error(&one_line(error));
+            Exit::Usage
+        }
+    }
+}
+
+fn rendered(error: &clap::Error) -> String {
+    if console::stdout_has_color() {
+        error.render().ansi().to_string()
+    } else {
+        error.render().to_string()
+    }
+}
+
+/// What is wrong and how to mend it, without the usage block: one line.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let message: Vec<&str> = text
+        .lines()
+        .map(|line| line.trim().trim_start_matches("error: "))
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let command = match error.get(ContextKind::Usage) {
+        Some(usage) => usage.to_string(),
+        None => text.lines().find(|line| line.starts_with("Usage:")).unwrap_or_default().into(),
+    };
+    let path: Vec<&str> = command
+        .trim_start_matches("Usage:")
+        .split_whitespace()
+        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect();
+    let help = if path.is_empty() { "waitscope".to_string() } else { path.join(" ") };
+    format!("{} (see `{help} --help`)", message.join("; "))
+}
