@@ -1,0 +1,404 @@
+//! Does the server still answer while it waits? Requests in a closed loop, and beside them a
+//! health probe on its intended times.
+
+mod figures;
+mod lanes;
+mod probe;
+mod verdict;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use waitscope_process::{CpuMeter, listeners, own_cpu_seconds};
+use waitscope_stats::latencies::Latencies;
+
+use crate::client::{Client, RequestError};
+use crate::request::RequestSpec;
+use crate::server_timing::Metric;
+use crate::target::Target;
+
+pub use figures::record;
+pub use probe::Probes;
+pub use verdict::{Meaning, judge};
+
+/// The most requests of one run: each one is kept, since each one is a bar of the timeline.
+pub const MAX_REQUESTS: u64 = 10_000;
+
+/// The shortest time between two probes.
+pub const MIN_EVERY: Duration = Duration::from_millis(10);
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// What to send.
+    pub request: RequestSpec,
+    /// Where the health probes go.
+    pub health: Target,
+    /// How many requests in all, at most [`MAX_REQUESTS`].
+    pub requests: u64,
+    /// How many of them in flight at once.
+    pub concurrency: u64,
+    /// The time between the intended starts of two probes, at least [`MIN_EVERY`].
+    pub every: Duration,
+    /// How probes are paced.
+    pub probe: ProbeMode,
+    /// The slowest health answer that counts as healthy.
+    pub max_health: MaxHealth,
+    /// How long a request or a probe may take.
+    pub timeout: Duration,
+}
+
+/// How probes are paced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeMode {
+    /// Each probe starts on its intended time, whether or not the last one came back.
+    Scheduled,
+    /// Each probe waits for the one before: the naive way, which hides most of a stall.
+    Sequential,
+}
+
+impl fmt::Display for ProbeMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Scheduled => "scheduled",
+            Self::Sequential => "sequential",
+        })
+    }
+}
+
+impl FromStr for ProbeMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "scheduled" => Ok(Self::Scheduled),
+            "sequential" => Ok(Self::Sequential),
+            _ => Err("known are scheduled and sequential".into()),
+        }
+    }
+}
+
+/// The slowest health answer that counts as healthy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaxHealth {
+    /// The larger of 250 ms and ten times the calm median.
+    Auto,
+    /// This long.
+    At(Duration),
+}
+
+impl MaxHealth {
+    /// The limit, once the calm median is known.
+    pub fn limit(self, calm_median: Duration) -> Duration {
+        match self {
+            Self::Auto => Duration::from_millis(250).max(calm_median * 10),
+            Self::At(limit) => limit,
+        }
+    }
+}
+
+/// Why nothing could be measured. The message says how to mend it.
+#[derive(Debug, thiserror::Error)]
+pub enum StallError {
+    /// No connection to the server.
+    #[error("cannot reach {url}: {error}; {hint}")]
+    Unreachable {
+        /// The server.
+        url: String,
+        /// What went wrong.
+        error: RequestError,
+        /// What to try.
+        hint: &'static str,
+    },
+    /// The health endpoint answers, but with something else than 2xx.
+    #[error(
+        "GET {url} answered {status} before any request was sent: name a path that answers 2xx \
+         with --health"
+    )]
+    Unhealthy {
+        /// The health endpoint.
+        url: String,
+        /// The status that it answered with.
+        status: u16,
+    },
+    /// The health endpoint does not answer.
+    #[error(
+        "GET {url} failed before any request was sent: {error}; name a path that answers 2xx with \
+         --health, or look at the server first"
+    )]
+    HealthFails {
+        /// The health endpoint.
+        url: String,
+        /// What went wrong.
+        error: RequestError,
+    },
+    /// More connections could be open at once than this process may hold.
+    #[error(
+        "up to {needed} connections could be open at once ({probes} probes within the timeout), \
+         but this process may hold only {limit} files: use a longer --every, a shorter --timeout, \
+         or raise `ulimit -n`"
+    )]
+    TooFewFiles {
+        /// Connections that could be open.
+        needed: u64,
+        /// How many of them are probes.
+        probes: u64,
+        /// What the process may hold.
+        limit: u64,
+    },
+    /// The request cannot be written.
+    #[error("the request makes no valid HTTP: {0}")]
+    Request(#[from] http::Error),
+    /// The system refuses a thread or a timer.
+    #[error("cannot start measuring: {0}")]
+    System(#[from] std::io::Error),
+    /// Stopped before the first request was sent.
+    #[error("interrupted before the first request was sent")]
+    Interrupted,
+}
+
+/// What happens during a run, for a progress display. Called from several threads.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The calm baseline is known: its median.
+    Calm(Duration),
+    /// A request ended.
+    Request(&'a RequestSample),
+    /// A probe ended.
+    Probe(&'a ProbeSample),
+}
+
+/// How one request or probe ended.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// With a complete answer.
+    Answered {
+        /// Its status.
+        status: u16,
+        /// For another status than 2xx: what it says, in one short line.
+        detail: String,
+    },
+    /// Without one.
+    Failed(RequestError),
+    /// It was still out when the run was interrupted.
+    Unfinished,
+}
+
+/// One request; times since the start of the run.
+#[derive(Debug, Clone)]
+pub struct RequestSample {
+    /// When it was begun.
+    pub start: Duration,
+    /// When its answer was complete, or when it was given up.
+    pub end: Duration,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What its `Server-Timing` headers say.
+    pub parts: Vec<Metric>,
+}
+
+/// One health probe; times since the start of the run.
+#[derive(Debug, Clone)]
+pub struct ProbeSample {
+    /// When it should have started.
+    pub intended: Duration,
+    /// When it did start.
+    pub start: Duration,
+    /// When its answer was complete, or when it was given up.
+    pub end: Duration,
+    /// Status, when there was an answer.
+    pub status: Option<u16>,
+    /// What went wrong, when there was none.
+    pub error: Option<RequestError>,
+}
+
+impl ProbeSample {
+    /// Response time: from the intended start to the end.
+    pub fn latency(&self) -> Duration {
+        self.end.saturating_sub(self.intended)
+    }
+
+    /// Whether it was answered with 2xx.
+    pub fn is_answer(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+}
+
+/// All that one run measured.
+#[derive(Debug)]
+pub struct Measurement {
+    /// Health probes before the first request.
+    pub calm: Latencies,
+    /// Whether the health answer is HTML.
+    pub health_is_html: bool,
+    /// The slowest health answer that counts as healthy.
+    pub limit: Duration,
+    /// The requests, by start.
+    pub requests: Vec<RequestSample>,
+    /// The health probes.
+    pub probes: Probes,
+    /// From the first request to the end of the last.
+    pub wall: Duration,
+    /// CPU seconds of the server's processes during that time, if they can be seen.
+    pub server_cpu_seconds: Option<f64>,
+    /// CPU seconds of this process during that time.
+    pub client_cpu_seconds: f64,
+    /// Whether the run was stopped.
+    pub interrupted: bool,
+}
+
+/// Runs the whole measurement: calm baseline, requests with probes beside them, and the wait for
+/// probes that are still out. Blocks until it is done or stopped.
+///
+/// # Errors
+/// When nothing can be measured. Once the first request is sent, everything that goes wrong is
+/// part of the measurement.
+pub fn run(
+    config: &Config,
+    on_event: Arc<dyn Fn(Event<'_>) + Send + Sync>,
+    stop: &CancellationToken,
+) -> Result<Measurement, StallError> {
+    enough_files(config)?;
+    config.request.build(0)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let measured = runtime.block_on(async {
+        tokio::select! {
+            ready = prepare(config) => Ok(ready?),
+            () = stop.cancelled() => Err(StallError::Interrupted),
+        }
+    });
+    let Ready { client, health, calm, health_is_html } = measured?;
+    let calm_median = calm.median().unwrap_or_default();
+    on_event(Event::Calm(calm_median));
+
+    let limit = config.max_health.limit(calm_median);
+    let server = client.addresses().first().map_or_else(Vec::new, |a| listeners(*a));
+    let meter = CpuMeter::start(&server);
+    let client_cpu_before = own_cpu_seconds();
+    let run = Arc::new(Run {
+        config: config.clone(),
+        client,
+        health,
+        limit,
+        begin: Instant::now(),
+        on_event,
+        stop: stop.clone(),
+        requests_done: CancellationToken::new(),
+    });
+    let (requests, probes, server_cpu_seconds) = runtime.block_on(async {
+        let probing = tokio::spawn(probe::beside(Arc::clone(&run)));
+        let requests = lanes::run(&run).await;
+        let server_cpu_seconds = meter.and_then(|meter| meter.seconds());
+        run.requests_done.cancel();
+        let probes = probing.await.unwrap_or_else(|_panicked| Probes::new(limit));
+        (requests, probes, server_cpu_seconds)
+    });
+    runtime.shutdown_background();
+    Ok(Measurement {
+        calm,
+        health_is_html,
+        limit,
+        wall: wall(&requests),
+        requests,
+        probes,
+        server_cpu_seconds,
+        client_cpu_seconds: own_cpu_seconds() - client_cpu_before,
+        interrupted: stop.is_cancelled(),
+    })
+}
+
+/// What requests and probes share while a run goes on.
+struct Run {
+    config: Config,
+    client: Client,
+    health: Client,
+    limit: Duration,
+    begin: Instant,
+    on_event: Arc<dyn Fn(Event<'_>) + Send + Sync>,
+    stop: CancellationToken,
+    requests_done: CancellationToken,
+}
+
+struct Ready {
+    client: Client,
+    health: Client,
+    calm: Latencies,
+    health_is_html: bool,
+}
+
+/// Looks both targets up, connects once, and takes the calm baseline.
+async fn prepare(config: &Config) -> Result<Ready, StallError> {
+    let client = reach(&config.request.target).await?;
+    let health = reach(&config.health).await?;
+    let (calm, health_is_html) = probe::calm(&health, &config.health, config.timeout).await?;
+    Ok(Ready { client, health, calm, health_is_html })
+}
+
+async fn reach(target: &Target) -> Result<Client, StallError> {
+    let reached = async {
+        let client = Client::new(target).await?;
+        client.connect().await?;
+        Ok(client)
+    };
+    reached.await.map_err(|error: RequestError| StallError::Unreachable {
+        url: target.display(),
+        hint: error.class.hint(),
+        error,
+    })
+}
+
+/// Files that this process needs for itself.
+const SPARE_FILES: u64 = 64;
+
+fn enough_files(config: &Config) -> Result<(), StallError> {
+    let probes = match config.probe {
+        ProbeMode::Scheduled => config.timeout.as_millis() / config.every.as_millis().max(1) + 1,
+        ProbeMode::Sequential => 1,
+    };
+    let probes = u64::try_from(probes).unwrap_or(u64::MAX);
+    let needed = probes.saturating_add(config.concurrency.min(config.requests));
+    match waitscope_process::open_files_limit() {
+        Some(limit) if needed.saturating_add(SPARE_FILES) > limit => {
+            Err(StallError::TooFewFiles { needed, probes, limit })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// From the first start to the last end.
+fn wall(requests: &[RequestSample]) -> Duration {
+    let first = requests.iter().map(|request| request.start).min().unwrap_or_default();
+    let last = requests.iter().map(|request| request.end).max().unwrap_or_default();
+    last.saturating_sub(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_automatic_limit_is_ten_times_calm_but_not_under_250_ms() {
+        let cases = [
+            (MaxHealth::Auto, 1, 250),
+            (MaxHealth::Auto, 25, 250),
+            (MaxHealth::Auto, 100, 1000),
+            (MaxHealth::At(Duration::from_millis(5)), 100, 5),
+        ];
+        for (max_health, calm_ms, limit_ms) in cases {
+            let limit = max_health.limit(Duration::from_millis(calm_ms));
+            assert_eq!(limit, Duration::from_millis(limit_ms), "{max_health:?} {calm_ms}");
+        }
+    }
+
+    #[test]
+    fn probe_modes_have_names() {
+        for mode in [ProbeMode::Scheduled, ProbeMode::Sequential] {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+        assert!("often".parse::<ProbeMode>().unwrap_err().contains("scheduled and sequential"));
+    }
+}

@@ -1,0 +1,213 @@
+//! Where requests go: a URL, parsed once.
+
+use std::net::SocketAddr;
+
+use url::{Host, Url};
+
+/// A server and a path on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    url: Url,
+    tls: bool,
+}
+
+/// Why a text is not the URL of a server.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum TargetError {
+    /// The text has no scheme.
+    #[error("`{0}` has no scheme: write http://{0}")]
+    NoScheme(String),
+    /// Not HTTP.
+    #[error("the scheme of `{url}` is {scheme}: only http and https are spoken here")]
+    WrongScheme {
+        /// The text.
+        url: String,
+        /// Its scheme.
+        scheme: String,
+    },
+    /// No URL at all.
+    #[error("`{url}` is not a URL: {reason}")]
+    Malformed {
+        /// The text.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Target {
+    /// Parses an `http://` or `https://` URL.
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
+        let text = text.trim();
+        if !text.contains("://") {
+            return Err(TargetError::NoScheme(text.to_owned()));
+        }
+        let url = Url::parse(text).map_err(|error| TargetError::Malformed {
+            url: text.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let tls = match url.scheme() {
+            "http" => false,
+            "https" => true,
+            scheme => {
+                return Err(TargetError::WrongScheme {
+                    url: text.to_owned(),
+                    scheme: scheme.to_owned(),
+                });
+            }
+        };
+        if url.port() == Some(0) {
+            let reason = "port 0 takes no connections".to_owned();
+            return Err(TargetError::Malformed { url: text.to_owned(), reason });
+        }
+        Ok(Self { url, tls })
+    }
+
+    /// The target of `reference` as seen from here: a path on the same server, or a whole URL.
+    pub fn join(&self, reference: &str) -> Result<Self, TargetError> {
+        if reference.contains("://") {
+            return Self::parse(reference);
+        }
+        let path =
+            if reference.starts_with('/') { reference.into() } else { format!("/{reference}") };
+        let mut url = self.url.clone();
+        url.set_fragment(None);
+        let (path, query) = match path.split_once('?') {
+            Some((path, query)) => (path.to_owned(), Some(query.to_owned())),
+            None => (path, None),
+        };
+        url.set_path(&path);
+        url.set_query(query.as_deref());
+        Ok(Self { url, tls: self.tls })
+    }
+
+    /// Whether the connection is encrypted.
+    pub fn is_tls(&self) -> bool {
+        self.tls
+    }
+
+    /// The host: a name, or an address without brackets.
+    pub fn host(&self) -> String {
+        match self.url.host() {
+            Some(Host::Domain(name)) => name.to_owned(),
+            Some(Host::Ipv4(ip)) => ip.to_string(),
+            Some(Host::Ipv6(ip)) => ip.to_string(),
+            None => String::new(),
+        }
+    }
+
+    /// The port, the scheme's own when the URL names none.
+    pub fn port(&self) -> u16 {
+        self.url.port_or_known_default().unwrap_or(if self.tls { 443 } else { 80 })
+    }
+
+    /// The value of the `Host` header (RFC 9110, 7.2): IPv6 in brackets, a default port left out.
+    pub fn host_header(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        match self.url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
+    /// Path and query: the request target in origin form (RFC 9112, 3.2.1).
+    pub fn path_and_query(&self) -> String {
+        match self.url.query() {
+            Some(query) => format!("{}?{query}", self.url.path()),
+            None => self.url.path().to_owned(),
+        }
+    }
+
+    /// Name and password of the URL's user part, percent-decoded; `None` when it has none.
+    pub fn credentials(&self) -> Option<(String, String)> {
+        if self.url.username().is_empty() && self.url.password().is_none() {
+            return None;
+        }
+        let decode = |text: &str| {
+            percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+        };
+        Some((decode(self.url.username()), decode(self.url.password().unwrap_or_default())))
+    }
+
+    /// The URL for a reader and for records: without user name and password.
+    pub fn display(&self) -> String {
+        let mut url = self.url.clone();
+        // Both fail only for URLs that cannot have a host, and those are no targets.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_fragment(None);
+        url.to_string()
+    }
+
+    /// Looks the host up.
+    ///
+    /// # Errors
+    /// When the name is not known; the list is never empty.
+    pub async fn resolve(&self) -> std::io::Result<Vec<SocketAddr>> {
+        let addresses: Vec<SocketAddr> =
+            tokio::net::lookup_host((self.host(), self.port())).await?.collect();
+        if addresses.is_empty() {
+            return Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no address"));
+        }
+        Ok(addresses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_become_targets() {
+        let cases = [
+            ("http://127.0.0.1:8000", "127.0.0.1", 8000, "127.0.0.1:8000", "/"),
+            ("http://[::1]:8000/", "::1", 8000, "[::1]:8000", "/"),
+            ("https://example.com/a?b=c#d", "example.com", 443, "example.com", "/a?b=c"),
+            ("http://example.com:80/", "example.com", 80, "example.com", "/"),
+            (" http://LOCALHOST:1/x y ", "localhost", 1, "localhost:1", "/x%20y"),
+        ];
+        for (text, host, port, header, path) in cases {
+            let target = Target::parse(text).unwrap();
+            let got = (target.host(), target.port(), target.host_header(), target.path_and_query());
+            assert_eq!(got, (host.into(), port, header.into(), path.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_target_says_why() {
+        let cases = [
+            ("localhost:8000/x", "write http://localhost:8000/x"),
+            ("", "no scheme"),
+            ("ftp://host/", "the scheme of `ftp://host/` is ftp"),
+            ("http://", "not a URL"),
+            ("http://host:99999/", "not a URL"),
+            ("http://host:0/", "port 0"),
+        ];
+        for (text, expected) in cases {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_reference_is_a_path_or_a_url() {
+        let base = Target::parse("http://127.0.0.1:8000/v1/tickets?a=b#c").unwrap();
+        let cases = [
+            ("/health", "http://127.0.0.1:8000/health"),
+            ("healthz?deep=1", "http://127.0.0.1:8000/healthz?deep=1"),
+            ("http://127.0.0.1:9000/live", "http://127.0.0.1:9000/live"),
+        ];
+        for (reference, expected) in cases {
+            assert_eq!(base.join(reference).unwrap().display(), expected, "{reference}");
+        }
+        assert!(base.join("ftp://x/").is_err());
+    }
+
+    #[test]
+    fn secrets_in_the_url_are_used_but_not_shown() {
+        let target = Target::parse("http://me:p%40ss@127.0.0.1:8000/x").unwrap();
+        assert_eq!(target.credentials(), Some(("me".into(), "p@ss".into())));
+        assert_eq!(target.display(), "http://127.0.0.1:8000/x");
+        assert_eq!(Target::parse("http://h/").unwrap().credentials(), None);
+    }
+}
