@@ -146,7 +146,7 @@ fn every_way_to_fail_has_its_class_and_every_way_to_succeed_is_one_success() {
     for (path, expected) in cases {
         let mut config = config(&server.url(path));
         (config.requests, config.concurrency) = (2, 2);
-        config.timeout = Duration::from_millis(1000);
+        config.timeout = Duration::from_secs(1);
         let measured = measure(&config).unwrap();
         assert_eq!(measured.requests.len(), 2, "{path}");
         for request in &measured.requests {
