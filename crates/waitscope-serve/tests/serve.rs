@@ -124,7 +124,7 @@ fn a_client_that_leaves_frees_its_place() {
         async move {
             places.fetch_add(1, Ordering::SeqCst);
             let _place = Place(places);
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(Duration::from_mins(1)).await;
             "done"
         }
     };

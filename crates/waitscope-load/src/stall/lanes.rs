@@ -62,5 +62,37 @@ fn what_came(answer: Result<Answer, RequestError>) -> (Outcome, Vec<Metric>) {
 
 fn parts(answer: &Answer) -> Vec<Metric> {
     let values = answer.headers.get_all("server-timing");
-    values.iter().filter_map(|value| value.to_str().ok()).flat_map(server_timing::parse).collect()
+    let metrics: Vec<Metric> = values
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(server_timing::parse)
+        .collect();
+    without_total(metrics)
+}
+
+/// A metric called `total` beside others is their sum: it would count the same time twice.
+fn without_total(mut metrics: Vec<Metric>) -> Vec<Metric> {
+    if metrics.len() > 1 {
+        metrics.retain(|metric| !metric.name.eq_ignore_ascii_case("total"));
+    }
+    metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_counts_only_when_it_is_alone() {
+        let cases: [(&str, &[&str]); 3] = [
+            ("total;dur=9", &["total"]),
+            ("db;dur=1, Total;dur=9", &["db"]),
+            ("db;dur=1, ai;dur=2", &["db", "ai"]),
+        ];
+        for (value, expected) in cases {
+            let metrics = without_total(server_timing::parse(value));
+            let names: Vec<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
+            assert_eq!(names, expected, "{value}");
+        }
+    }
 }

@@ -1,0 +1,7 @@
+//! Records as text, as a user sees them.
+
+mod fixtures;
+mod headline;
+mod meaning;
+mod odd;
+mod snapshots;
