@@ -1,1 +1,9 @@
-//! stub
+//! AI-provider protocols: the bodies of the `OpenAI` HTTP API and server-sent events.
+//!
+//! Everything here is pure: bytes and values go in and come out, and no socket is touched. The
+//! simulated provider writes these bodies; the ticket service and the load generator read them.
+
+pub mod openai;
+pub mod rate_limit;
+pub mod sse;
+pub mod tokens;

@@ -4,6 +4,8 @@ mod args;
 mod commands;
 mod console;
 mod exit;
+mod output;
+mod progress;
 mod stop;
 mod units;
 

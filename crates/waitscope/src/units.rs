@@ -7,7 +7,7 @@ const DURATION_UNITS: [(&str, f64); 5] =
     [("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
 /// The longest duration that makes sense anywhere: a day.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+const LONGEST: Duration = Duration::from_hours(24);
 
 /// Reads a duration such as `100ms`, `2s`, `1.5m`.
 pub fn duration(text: &str) -> Result<Duration, String> {

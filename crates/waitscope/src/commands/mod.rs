@@ -1,6 +1,9 @@
 //! One file per command: flags -> typed config -> one call into a library -> render.
 
+mod demo;
 mod provider;
+mod request;
+mod stall;
 mod tickets;
 
 use crate::exit::{Exit, Failure};
@@ -8,6 +11,8 @@ use crate::exit::{Exit, Failure};
 /// The commands, in the order of `--help`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
+    Demo(demo::Args),
+    Stall(stall::Args),
     Provider(provider::Args),
     Tickets(tickets::Args),
 }
@@ -15,6 +20,8 @@ pub enum Command {
 /// Runs one command to its end.
 pub fn run(command: Command) -> Result<Exit, Failure> {
     match command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Stall(args) => stall::run(&args),
         Command::Provider(args) => provider::run(&args),
         Command::Tickets(args) => tickets::run(&args),
     }

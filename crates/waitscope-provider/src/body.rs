@@ -1,0 +1,131 @@
+//! Reading request bodies: bounded, and every failure told in the API's own form.
+
+use std::error::Error;
+
+use axum::extract::Request;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, EXPECT};
+use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt as _;
+use serde::de::DeserializeOwned;
+
+use crate::error::ApiError;
+
+/// The longest body that is taken.
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+/// How much of a body that is too long is read and thrown away, so that its client is done with
+/// writing and reads the answer. Closing the connection at once would reset it under the client.
+const MAX_DISCARDED_BYTES: usize = 128 * 1024 * 1024;
+
+/// Reads a body.
+///
+/// # Errors
+/// 413 when it is longer than [`MAX_BODY_BYTES`], 408 when it stops coming, 400 when it breaks off.
+pub(crate) async fn read(request: Request) -> Result<Bytes, ApiError> {
+    let (head, mut body) = request.into_parts();
+    let mut too_large = declared_bytes(&head.headers) > MAX_BODY_BYTES;
+    if too_large && head.headers.contains_key(EXPECT) {
+        // This client waits for leave to send.
+        return Err(body_too_large());
+    }
+    let (mut kept, mut seen) = (Vec::new(), 0_usize);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
+        seen = seen.saturating_add(data.len());
+        if seen > MAX_BODY_BYTES {
+            too_large = true;
+            kept = Vec::new();
+        }
+        if seen > MAX_DISCARDED_BYTES {
+            break;
+        }
+        if !too_large {
+            kept.extend_from_slice(&data);
+        }
+    }
+    if too_large { Err(body_too_large()) } else { Ok(kept.into()) }
+}
+
+fn declared_bytes(headers: &HeaderMap) -> usize {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    length.and_then(|length| length.parse().ok()).unwrap_or(0)
+}
+
+fn body_too_large() -> ApiError {
+    let message = format!("The body is longer than {} MiB.", MAX_BODY_BYTES / (1024 * 1024));
+    ApiError::request(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+}
+
+fn broken(error: &axum::Error) -> ApiError {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<tower_http::timeout::TimeoutError>() {
+            let message = "The body stopped coming; send it without long pauses.";
+            return ApiError::request(StatusCode::REQUEST_TIMEOUT, "body_timeout", message);
+        }
+        cause = error.source();
+    }
+    ApiError::bad_request("body_broken", format!("The body broke off: {error}."))
+}
+
+/// Reads a JSON object.
+///
+/// # Errors
+/// 400, naming the field where the trouble is.
+pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    // A struct would be read from an array as well, field by field.
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        let message = "The body is not a JSON object: it must start with '{'.";
+        return Err(ApiError::bad_request("invalid_json", message));
+    }
+    serde_json::from_slice(body).map_err(|error| explain::<T>(body, &error))
+}
+
+/// Reads the body once more, slowly, to find where the trouble is.
+fn explain<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> ApiError {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let path = serde_path_to_error::deserialize::<_, T>(&mut deserializer)
+        .err()
+        .map(|error| error.path().to_string())
+        // A field whose name is not complete is a question mark, the whole body a dot.
+        .map(|path| path.trim_end_matches(['?', '.']).to_owned())
+        .filter(|path| !path.is_empty());
+    let text = error.to_string();
+    if !error.is_data() {
+        let error = ApiError::bad_request("invalid_json", format!("The body is not JSON: {text}."));
+        return match path {
+            Some(path) => error.about(path),
+            None => error,
+        };
+    }
+    // These two are about a field of the object that the path leads to.
+    let field = |prefix| {
+        let name = text.strip_prefix(prefix)?.split('`').next()?;
+        Some(path.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("."))
+    };
+    let (code, param) = if let Some(param) = field("missing field `") {
+        ("missing_required_parameter", Some(param))
+    } else if let Some(param) = field("duplicate field `") {
+        ("duplicate_parameter", Some(param))
+    } else if text.starts_with("invalid type") {
+        ("invalid_type", path)
+    } else {
+        ("invalid_value", path)
+    };
+    let Some(param) = param else { return ApiError::bad_request(code, in_plain_words(&text)) };
+    let message = format!("Invalid '{param}': {}.", in_plain_words(&text));
+    ApiError::bad_request(code, message).about(param)
+}
+
+/// Replaces the names of Rust types.
+fn in_plain_words(text: &str) -> String {
+    [
+        ("expected u64", "expected a whole number, 0 or more"),
+        ("expected u32", "expected a whole number, 0 or more"),
+        ("expected i64", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("expected struct", "expected an object,"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (rust, plain)| text.replace(rust, plain))
+}

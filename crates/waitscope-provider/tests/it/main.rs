@@ -1,0 +1,15 @@
+//! The provider over real sockets.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a helper of tests fails its test")]
+
+mod admin;
+mod chat;
+mod determinism;
+mod embeddings;
+mod fixture;
+mod hostile;
+mod left;
+mod pacing;
+mod plain;
+mod quota;
+mod refusals;

@@ -1,0 +1,49 @@
+//! What could be answered?
+
+use waitscope_wire::openai::chat;
+
+use super::{Models, Price, ProviderError, Task, TaskAnswer, chat_answer, ticket_text, to_json};
+use crate::domain::{Named, NewTicket, TaskName, Team};
+
+/// Asks for a free text.
+#[derive(Debug)]
+pub(crate) struct DraftReply<'a> {
+    pub(crate) ticket: &'a NewTicket,
+    /// Who will send the reply.
+    pub(crate) team: Team,
+}
+
+impl Task for DraftReply<'_> {
+    type Output = String;
+
+    const NAME: TaskName = TaskName::DraftReply;
+    const PROMPT_VERSION: &'static str = "draft_reply-1";
+    const PATH: &'static str = "/chat/completions";
+    const PRICE: Price = Price::CHAT;
+
+    fn model(models: &Models) -> &str {
+        &models.chat
+    }
+
+    fn request(&self, model: &str) -> Result<Vec<u8>, ProviderError> {
+        let instructions = format!(
+            "Draft a short, friendly reply to the support ticket in the name of the team {}. \
+             Promise nothing that the ticket does not settle.",
+            self.team.name()
+        );
+        let ticket = ticket_text(&self.ticket.subject, &self.ticket.body);
+        to_json(&chat::Request {
+            model: model.to_owned(),
+            messages: vec![
+                chat::Message::text(chat::Role::System, instructions),
+                chat::Message::text(chat::Role::User, ticket),
+            ],
+            max_tokens: Some(200),
+            ..chat::Request::default()
+        })
+    }
+
+    fn read(&self, _model: &str, body: &[u8]) -> Result<TaskAnswer<String>, ProviderError> {
+        chat_answer(body)
+    }
+}

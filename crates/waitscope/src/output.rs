@@ -1,0 +1,96 @@
+//! Where a record goes: text or JSON on stdout, and a file when one was asked for.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use waitscope_record::{Machine, Record};
+use waitscope_report::Style;
+
+use crate::args::OutputArgs;
+use crate::console;
+use crate::exit::Failure;
+
+/// The places that were asked for, checked before the measurement starts.
+#[derive(Debug)]
+pub struct Output {
+    json: bool,
+    file: Option<PathBuf>,
+}
+
+impl Output {
+    /// Checks that the file can be written: a typing error must not cost a measurement.
+    pub fn open(args: &OutputArgs) -> Result<Self, Failure> {
+        if let Some(path) = &args.output {
+            // Nothing is cut off: an older result stays until the new one is there.
+            let opened = OpenOptions::new().append(true).create(true).open(path);
+            opened.map_err(|error| Failure::usage(cannot_write(path, &error)))?;
+        }
+        Ok(Self { json: args.json, file: args.output.clone() })
+    }
+
+    /// Whether stdout carries text for a reader.
+    pub fn is_text(&self) -> bool {
+        !self.json
+    }
+
+    /// Prints the record and writes it. Both are tried, whatever becomes of the other.
+    pub fn deliver(&self, record: &Record) -> Result<(), Failure> {
+        let text = if self.json { None } else { Some(waitscope_report::text(record, style())) };
+        self.deliver_as(record, text.as_deref())
+    }
+
+    /// The same with the text for stdout given.
+    pub fn deliver_as(&self, record: &Record, text: Option<&str>) -> Result<(), Failure> {
+        let json = record.to_json().map_err(Failure::cannot_measure)?;
+        let printed = console::print(text.filter(|_| !self.json).unwrap_or(&json));
+        if let Some(path) = &self.file {
+            let written = write(path, &json);
+            written.map_err(|error| Failure::cannot_measure(cannot_write(path, &error)))?;
+        }
+        printed.map_err(|error| {
+            Failure::cannot_measure(format!("cannot write the result to stdout: {error}"))
+        })
+    }
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
+}
+
+fn write(path: &Path, json: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    file.write_all(json.as_bytes())?;
+    file.flush()
+}
+
+/// How text is laid out on this stdout.
+pub fn style() -> Style {
+    let (_rows, columns) = ::console::Term::stdout().size_checked().unwrap_or((24, 80));
+    let unicode = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    Style {
+        width: usize::from(columns),
+        color: console::stdout_has_color(),
+        unicode: unicode.is_none_or(|locale| !["C", "POSIX"].contains(&locale.as_str())),
+    }
+}
+
+/// The wall clock, RFC 3339 in UTC.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// The machine of this run.
+pub fn machine() -> Machine {
+    let facts = waitscope_process::machine();
+    Machine {
+        os: facts.os,
+        arch: facts.arch,
+        cpu_model: facts.cpu_model,
+        cpus: facts.cpus,
+        memory_bytes: facts.memory_bytes,
+        open_files_limit: facts.open_files_limit,
+    }
+}

@@ -1,0 +1,49 @@
+//! Progress on stderr: none when stderr is no terminal, or with `--quiet`.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar of requests with a remark. Cheap to clone, and usable from any thread.
+#[derive(Debug, Clone)]
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// A bar for `requests`, with a word in front of it.
+    pub fn requests(quiet: bool, label: &str, requests: u64) -> Self {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new(requests);
+        let template = "{prefix}{bar:24} {pos}/{len} requests  {elapsed}  {msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        if !label.is_empty() {
+            bar.set_prefix(format!("{label:9} "));
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self(bar)
+    }
+
+    /// One request more is done.
+    pub fn step(&self) {
+        self.0.inc(1);
+    }
+
+    /// What is worth a look right now.
+    pub fn note(&self, message: &str) {
+        self.0.set_message(message.to_owned());
+    }
+
+    /// Takes the bar away: the result follows.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+
+    /// Takes the bar away before an error is printed.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}

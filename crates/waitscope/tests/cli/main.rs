@@ -1,0 +1,19 @@
+//! End to end: the binary as a user starts it, against real servers.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod architecture;
+mod demo;
+mod fixture;
+mod help;
+mod interrupt;
+mod python;
+mod records;
+mod servers;
+mod stall;
+mod tls;

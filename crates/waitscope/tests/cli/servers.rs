@@ -1,0 +1,91 @@
+//! What all servers of ours have in common: the first line, the port, the way they end.
+
+use std::io::{BufRead, BufReader};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::fixture::{Ran, Waitscope, provider};
+
+fn server(command: &str, port: u16, directory: &std::path::Path) -> Waitscope {
+    Waitscope::new(command).args(["--port", &port.to_string()]).directory(directory)
+}
+
+#[test]
+fn servers_say_where_they_listen_and_end_with_0() {
+    let directory = tempfile::tempdir().unwrap();
+    for command in ["provider", "tickets"] {
+        for signal in [Signal::INT, Signal::TERM] {
+            let mut child = server(command, 0, directory.path()).spawn();
+            let mut first = String::new();
+            let mut stdout = BufReader::new(child.stdout.take().unwrap());
+            stdout.read_line(&mut first).unwrap();
+            let address = first.trim().strip_prefix("listening on http://127.0.0.1:");
+            let port: u16 = address.unwrap_or_else(|| panic!("{first}")).parse().unwrap();
+            std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            Ran::of(child.wait_with_output().unwrap()).exits(0);
+        }
+    }
+}
+
+#[test]
+fn a_taken_port_is_exit_3() {
+    let directory = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    for command in ["provider", "tickets"] {
+        let ran = server(command, port, directory.path()).run().exits(3);
+        ran.complains(&["taken", &port.to_string(), "--port 0"]);
+    }
+}
+
+#[test]
+fn a_database_that_cannot_be_opened_is_exit_3() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = "sqlite:/no/such/directory/tickets.db";
+    let ran = server("tickets", 0, directory.path()).args(["--database-url", url]).run().exits(3);
+    assert!(ran.stderr.lines().last().unwrap().contains("/no/such/directory"), "{ran:#?}");
+}
+
+#[test]
+fn a_flag_wins_over_the_environment_and_that_over_dot_env() {
+    let directory = tempfile::tempdir().unwrap();
+    let dot_env = directory.path().join(".env");
+    let start = |flag: &[&str], variable: Option<&str>| {
+        let mut tickets = server("tickets", 0, directory.path()).args(flag);
+        if let Some(mode) = variable {
+            tickets = tickets.env("INTAKE_MODE", mode);
+        }
+        tickets.run()
+    };
+    // A wrong value shows which one was read.
+    std::fs::write(&dot_env, "INTAKE_MODE=from-file\n").unwrap();
+    start(&[], None).exits(2).complains(&["from-file"]);
+    start(&[], Some("from-variable")).exits(2).complains(&["from-variable"]);
+    start(&["--intake-mode", "from-flag"], Some("x")).exits(2).complains(&["from-flag"]);
+    std::fs::write(&dot_env, "this is no setting\n").unwrap();
+    start(&[], None).exits(2).complains(&[".env"]);
+}
+
+#[test]
+fn a_blocking_service_that_is_held_still_ends() {
+    let provider = provider("fixed:60s");
+    let tickets = super::fixture::Tickets::start("blocking", &provider);
+    let url = tickets.tickets_url();
+    let held = std::thread::spawn(move || {
+        post_ticket(&url);
+    });
+    std::thread::sleep(Duration::from_millis(800));
+    let mut tickets = tickets;
+    let status = tickets.server.stop().unwrap();
+    assert_eq!(status.code(), Some(0), "{}", tickets.server.said());
+    held.join().unwrap();
+}
+
+/// Posts a ticket and does not care what comes back.
+fn post_ticket(url: &str) {
+    let body = super::fixture::TICKET;
+    let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
+    drop(agent.post(url).content_type("application/json").send(body));
+}
