@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use clap::Parser;
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use crate::commands::Command;
 use crate::console;
@@ -22,14 +22,14 @@ use crate::exit::Exit;
         Exit codes: 0 nothing wrong found, 1 the fault looked for was found, 2 the command line \
         or a file is wrong, 3 could not measure, 130 interrupted."
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 /// Where the results of a measuring command go.
 #[derive(Debug, Clone, clap::Args)]
-pub struct OutputArgs {
+pub(crate) struct OutputArgs {
     /// Print one JSON record on stdout and nothing else
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -49,7 +49,7 @@ pub struct OutputArgs {
 ///
 /// # Errors
 /// With the exit code once the error, the help or the version is printed.
-pub fn parse() -> Result<Cli, Exit> {
+pub(crate) fn parse() -> Result<Cli, Exit> {
     // Only the reference service reads `.env`: the measuring commands run in other people's
     // projects, whose `.env` is none of their business.
     if std::env::args_os().nth(1).is_some_and(|command| command == "tickets") {
@@ -105,15 +105,11 @@ fn one_line(error: &clap::Error) -> String {
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .filter(|line| !line.is_empty())
         .collect();
-    let command = match error.get(ContextKind::Usage) {
-        Some(usage) => usage.to_string(),
-        None => text.lines().find(|line| line.starts_with("Usage:")).unwrap_or_default().into(),
+    let help = match std::env::args().nth(1) {
+        Some(name) if Cli::command().find_subcommand(&name).is_some() => {
+            format!("waitscope {name}")
+        }
+        _ => "waitscope".to_owned(),
     };
-    let path: Vec<&str> = command
-        .trim_start_matches("Usage:")
-        .split_whitespace()
-        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
-        .collect();
-    let help = if path.is_empty() { "waitscope".to_string() } else { path.join(" ") };
     format!("{} (see `{help} --help`)", message.join("; "))
 }

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 ///
 /// # Errors
 /// Any error but a closed pipe, a full disk for instance.
-pub fn print(text: &str) -> io::Result<()> {
+pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     match written {
@@ -17,12 +17,12 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 /// One line on stderr that says what is wrong.
-pub fn error(message: &str) {
+pub(crate) fn error(message: &str) {
     line("error", message);
 }
 
 /// One line on stderr about something that the user should know.
-pub fn warn(message: &str) {
+pub(crate) fn warn(message: &str) {
     line("warning", message);
 }
 
@@ -37,7 +37,7 @@ fn one_line(message: &str) -> String {
 }
 
 /// Whether stdout may carry colour: a terminal, and `NO_COLOR` (no-color.org) not set.
-pub fn stdout_has_color() -> bool {
+pub(crate) fn stdout_has_color() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !refused && io::stdout().is_terminal()
 }

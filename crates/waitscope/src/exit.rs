@@ -7,7 +7,7 @@ use crate::console;
 /// The exit codes. When several hold, [`Exit::Interrupted`] comes before
 /// [`Exit::CannotMeasure`] before [`Exit::Found`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// Done, and nothing wrong was found.
     Clean,
     /// Done, and the fault looked for was found.
@@ -34,7 +34,7 @@ impl From<Exit> for ExitCode {
 
 /// Why a command could not do its work. The message says what is wrong and how to mend it.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The command line or a file is wrong (exit 2).
     Usage(anyhow::Error),
     /// The target, the system or a permission is in the way (exit 3).
@@ -45,17 +45,17 @@ pub enum Failure {
 
 impl Failure {
     /// A [`Failure::Usage`] from anything that can be shown.
-    pub fn usage(message: impl std::fmt::Display) -> Self {
+    pub(crate) fn usage(message: impl std::fmt::Display) -> Self {
         Self::Usage(anyhow::anyhow!("{message}"))
     }
 
     /// A [`Failure::CannotMeasure`] from anything that can be shown.
-    pub fn cannot_measure(message: impl std::fmt::Display) -> Self {
+    pub(crate) fn cannot_measure(message: impl std::fmt::Display) -> Self {
         Self::CannotMeasure(anyhow::anyhow!("{message}"))
     }
 
     /// Says it in one line on stderr and names the exit code.
-    pub fn report(&self) -> Exit {
+    pub(crate) fn report(&self) -> Exit {
         match self {
             Self::Usage(error) => {
                 console::error(&format!("{error:#}"));

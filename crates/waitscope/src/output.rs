@@ -13,14 +13,14 @@ use crate::exit::Failure;
 
 /// The places that were asked for, checked before the measurement starts.
 #[derive(Debug)]
-pub struct Output {
+pub(crate) struct Output {
     json: bool,
     file: Option<PathBuf>,
 }
 
 impl Output {
     /// Checks that the file can be written: a typing error must not cost a measurement.
-    pub fn open(args: &OutputArgs) -> Result<Self, Failure> {
+    pub(crate) fn open(args: &OutputArgs) -> Result<Self, Failure> {
         if let Some(path) = &args.output {
             // Nothing is cut off: an older result stays until the new one is there.
             let opened = OpenOptions::new().append(true).create(true).open(path);
@@ -30,18 +30,18 @@ impl Output {
     }
 
     /// Whether stdout carries text for a reader.
-    pub fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         !self.json
     }
 
     /// Prints the record and writes it. Both are tried, whatever becomes of the other.
-    pub fn deliver(&self, record: &Record) -> Result<(), Failure> {
+    pub(crate) fn deliver(&self, record: &Record) -> Result<(), Failure> {
         let text = if self.json { None } else { Some(waitscope_report::text(record, style())) };
         self.deliver_as(record, text.as_deref())
     }
 
     /// The same with the text for stdout given.
-    pub fn deliver_as(&self, record: &Record, text: Option<&str>) -> Result<(), Failure> {
+    pub(crate) fn deliver_as(&self, record: &Record, text: Option<&str>) -> Result<(), Failure> {
         let json = record.to_json().map_err(Failure::cannot_measure)?;
         let printed = console::print(text.filter(|_| !self.json).unwrap_or(&json));
         if let Some(path) = &self.file {
@@ -65,7 +65,7 @@ fn write(path: &Path, json: &str) -> std::io::Result<()> {
 }
 
 /// How text is laid out on this stdout.
-pub fn style() -> Style {
+pub(crate) fn style() -> Style {
     let (_rows, columns) = ::console::Term::stdout().size_checked().unwrap_or((24, 80));
     let unicode = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
@@ -78,12 +78,12 @@ pub fn style() -> Style {
 }
 
 /// The wall clock, RFC 3339 in UTC.
-pub fn now() -> String {
+pub(crate) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 /// The machine of this run.
-pub fn machine() -> Machine {
+pub(crate) fn machine() -> Machine {
     let facts = waitscope_process::machine();
     Machine {
         os: facts.os,

@@ -7,11 +7,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// A bar of requests with a remark. Cheap to clone, and usable from any thread.
 #[derive(Debug, Clone)]
-pub struct Progress(ProgressBar);
+pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     /// A bar for `requests`, with a word in front of it.
-    pub fn requests(quiet: bool, label: &str, requests: u64) -> Self {
+    pub(crate) fn requests(quiet: bool, label: &str, requests: u64) -> Self {
         if quiet || !std::io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());
         }
@@ -28,22 +28,22 @@ impl Progress {
     }
 
     /// One request more is done.
-    pub fn step(&self) {
+    pub(crate) fn step(&self) {
         self.0.inc(1);
     }
 
     /// What is worth a look right now.
-    pub fn note(&self, message: &str) {
+    pub(crate) fn note(&self, message: &str) {
         self.0.set_message(message.to_owned());
     }
 
     /// Takes the bar away: the result follows.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.0.finish_and_clear();
     }
 
     /// Takes the bar away before an error is printed.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.0.finish_and_clear();
     }
 }

@@ -1,8 +1,6 @@
 //! Told to stop: Ctrl-C, SIGTERM, or, for a child of ours, the end of its standard input.
 
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -10,42 +8,40 @@ use tokio_util::sync::CancellationToken;
 
 /// Whether a server also ends when its standard input closes.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub struct StopArgs {
+pub(crate) struct StopArgs {
     /// End when standard input closes (for a parent that starts this server as a child)
     #[arg(long, hide = true)]
     pub exit_with_stdin: bool,
 }
 
-/// Says when to stop, and whether somebody asked for it.
+/// Says when to stop.
 #[derive(Debug, Clone)]
-pub struct Stop {
+pub(crate) struct Stop {
     /// Cancelled on the first signal.
     pub token: CancellationToken,
-    signalled: Arc<AtomicBool>,
 }
 
 impl Stop {
     /// Listens for SIGINT and SIGTERM on a thread of its own: an event loop that is held runs no
     /// signal handler. The first signal asks to stop, the second one ends the process at once
     /// (children notice by their standard input and end too).
-    pub fn on_signals() -> std::io::Result<Self> {
-        let stop =
-            Self { token: CancellationToken::new(), signalled: Arc::new(AtomicBool::new(false)) };
+    pub(crate) fn on_signals() -> std::io::Result<Self> {
+        let stop = Self { token: CancellationToken::new() };
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
-        let told = stop.clone();
+        let token = stop.token.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
-            for _signal in signals.forever() {
-                if told.signalled.swap(true, Ordering::SeqCst) {
+            for (earlier, _signal) in signals.forever().enumerate() {
+                if earlier > 0 {
                     std::process::exit(130);
                 }
-                told.token.cancel();
+                token.cancel();
             }
         })?;
         Ok(stop)
     }
 
     /// Asks to stop when standard input closes as well.
-    pub fn or_with_stdin(self, args: StopArgs) -> std::io::Result<Self> {
+    pub(crate) fn or_with_stdin(self, args: StopArgs) -> std::io::Result<Self> {
         if args.exit_with_stdin {
             let token = self.token.clone();
             std::thread::Builder::new().name("stdin".into()).spawn(move || {
@@ -55,10 +51,5 @@ impl Stop {
             })?;
         }
         Ok(self)
-    }
-
-    /// Whether a signal asked to stop.
-    pub fn signalled(&self) -> bool {
-        self.signalled.load(Ordering::SeqCst)
     }
 }

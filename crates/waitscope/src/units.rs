@@ -10,7 +10,7 @@ const DURATION_UNITS: [(&str, f64); 5] =
 const LONGEST: Duration = Duration::from_hours(24);
 
 /// Reads a duration such as `100ms`, `2s`, `1.5m`.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let Some((_, seconds)) = DURATION_UNITS.iter().find(|(name, _)| *name == unit) else {
         let known = DURATION_UNITS.map(|(name, _)| name).join(", ");
@@ -24,7 +24,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads a duration above zero.
-pub fn positive_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("must be more than zero".into()),
         duration => Ok(duration),
@@ -33,12 +33,20 @@ pub fn positive_duration(text: &str) -> Result<Duration, String> {
 
 /// Reads a duration above zero as an environment variable gives it, where a bare number means
 /// seconds.
-pub fn positive_duration_or_seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn positive_duration_or_seconds(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if text.parse::<f64>().is_ok() {
         return positive_duration(&format!("{text}s"));
     }
     positive_duration(text)
+}
+
+/// Reads a whole number from 1 to `most`.
+pub(crate) fn count(most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync {
+    move |text| match text.trim().parse() {
+        Ok(count) if (1..=most).contains(&count) => Ok(count),
+        _ => Err(format!("must be a whole number from 1 to {most}")),
+    }
 }
 
 /// Splits `100ms` into `100` and `ms`.
@@ -86,6 +94,16 @@ mod tests {
         let error = duration("2days").unwrap_err();
         for (unit, _) in DURATION_UNITS {
             assert!(error.contains(unit), "{error}");
+        }
+    }
+
+    #[test]
+    fn counts() {
+        for (text, expected) in [("1", Some(1)), ("10", Some(10)), (" 7 ", Some(7))] {
+            assert_eq!(count(10)(text).ok(), expected, "{text}");
+        }
+        for text in ["0", "11", "-5", "1.5", "", "many", "99999999999999999999"] {
+            assert_eq!(count(10)(text), Err("must be a whole number from 1 to 10".into()));
         }
     }
 

@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure};
 
 /// The commands, in the order of `--help`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     Demo(demo::Args),
     Stall(stall::Args),
     Provider(provider::Args),
@@ -18,7 +18,7 @@ pub enum Command {
 }
 
 /// Runs one command to its end.
-pub fn run(command: Command) -> Result<Exit, Failure> {
+pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Stall(args) => stall::run(&args),

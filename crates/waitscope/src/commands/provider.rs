@@ -20,7 +20,7 @@ use crate::stop::{Stop, StopArgs};
         waitscope provider --latency lognormal:500ms,0.4 --quota off\n  \
         curl 'http://127.0.0.1:8300/v1/stream?ttft=0.4&tokens=40&tok_ms=40'"
 )]
-pub struct Args {
+pub(crate) struct Args {
     /// The port to listen on; 0 takes any free one
     #[arg(long, default_value_t = 8300)]
     port: u16,
@@ -64,7 +64,7 @@ impl Args {
 }
 
 /// Serves until it is told to stop.
-pub fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     // Before the first line is out, so that a parent that has read it may stop us.
     let stop = Stop::on_signals()
         .and_then(|stop| stop.or_with_stdin(args.stop))

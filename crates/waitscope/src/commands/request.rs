@@ -14,7 +14,7 @@ const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// What to send.
 #[derive(Debug, Clone, clap::Args)]
-pub struct RequestArgs {
+pub(crate) struct RequestArgs {
     /// The request method; POST when there is a body, otherwise GET
     #[arg(long, value_parser = method, help_heading = "Request")]
     method: Option<Method>,
@@ -31,7 +31,7 @@ pub struct RequestArgs {
 
 impl RequestArgs {
     /// The requests to `target` that the flags describe.
-    pub fn spec(&self, target: Target) -> Result<RequestSpec, Failure> {
+    pub(crate) fn spec(&self, target: Target) -> Result<RequestSpec, Failure> {
         let bodies = match (&self.body, &self.bodies) {
             (Some(body), _) => vec![body_text(body)?],
             (None, Some(file)) => lines(&read(file)?, file)?,

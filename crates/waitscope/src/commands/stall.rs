@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::units;
 
-/// Send requests and watch the health endpoint: does the server still answer while it waits?
+/// Does a running server still answer its health check while it waits?
 #[derive(Debug, clap::Args)]
 #[command(
     arg_required_else_help = false,
@@ -28,16 +28,16 @@ use crate::units;
         Exit codes: 0 health answered in time, 1 it was slow or failed, 2 usage, 3 could not \
         measure, 130 interrupted.\nNo server at hand? `waitscope demo` brings its own."
 )]
-pub struct Args {
-    /// Where the requests go, such as http://127.0.0.1:8000/chat
+pub(crate) struct Args {
+    /// Where the requests go, such as `http://127.0.0.1:8000/chat`
     url: Option<String>,
     /// Requests in all
-    #[arg(short = 'n', long, default_value_t = 8,
-          value_parser = clap::value_parser!(u64).range(1..=MAX_REQUESTS))]
+    #[arg(short = 'n', long, default_value_t = 8, allow_hyphen_values = true,
+          value_parser = units::count(MAX_REQUESTS))]
     requests: u64,
     /// Requests in flight at once
-    #[arg(short, long, default_value_t = 4,
-          value_parser = clap::value_parser!(u64).range(1..=MAX_REQUESTS))]
+    #[arg(short, long, default_value_t = 4, allow_hyphen_values = true,
+          value_parser = units::count(MAX_REQUESTS))]
     concurrency: u64,
     #[command(flatten)]
     request: RequestArgs,
@@ -45,10 +45,12 @@ pub struct Args {
     #[arg(long, value_name = "PATH|URL", default_value = "/health")]
     health: String,
     /// Time between the intended starts of two health probes
-    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = every)]
+    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = every,
+          allow_hyphen_values = true)]
     every: Duration,
     /// The slowest health answer that is fine; auto is the larger of 250ms and ten times calm
-    #[arg(long, value_name = "auto|DURATION", default_value = "auto", value_parser = max_health)]
+    #[arg(long, value_name = "auto|DURATION", default_value = "auto", value_parser = max_health,
+          allow_hyphen_values = true)]
     max_health: MaxHealth,
     /// scheduled sends each probe on its time; sequential waits for the one before, which hides
     /// most of a stall
@@ -56,7 +58,7 @@ pub struct Args {
     probe: ProbeMode,
     /// How long one request or probe may take
     #[arg(long, value_name = "DURATION", default_value = "120s",
-          value_parser = units::positive_duration)]
+          allow_hyphen_values = true, value_parser = units::positive_duration)]
     timeout: Duration,
     #[command(flatten)]
     output: OutputArgs,
@@ -68,11 +70,15 @@ fn every(text: &str) -> Result<Duration, String> {
 }
 
 fn max_health(text: &str) -> Result<MaxHealth, String> {
-    if text == "auto" { Ok(MaxHealth::Auto) } else { units::positive_duration(text).map(MaxHealth::At) }
+    if text == "auto" {
+        Ok(MaxHealth::Auto)
+    } else {
+        units::positive_duration(text).map(MaxHealth::At)
+    }
 }
 
 /// Measures, prints, writes.
-pub fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let config = config(args)?;
     let output = Output::open(&args.output)?;
     waitscope_process::raise_open_files();
@@ -135,9 +141,8 @@ fn config(args: &Args) -> Result<Config, Failure> {
         ));
     };
     let target = Target::parse(url).map_err(Failure::usage)?;
-    let health = target
-        .join(&args.health)
-        .map_err(|error| Failure::usage(format!("--health: {error}")))?;
+    let health =
+        target.join(&args.health).map_err(|error| Failure::usage(format!("--health: {error}")))?;
     let request: RequestSpec = args.request.spec(target)?;
     Ok(Config {
         request,

@@ -34,10 +34,10 @@ fn crates_depend_only_downwards() {
         let (uses, in_tests) =
             allowed.get(name).unwrap_or_else(|| panic!("{name} is not in the table"));
         for dependency in package.dependencies.iter().filter(|d| d.path.is_some()) {
-            let used = short(&dependency.name);
-            let fine = uses.contains(&used)
-                || (dependency.kind == DependencyKind::Development && in_tests.contains(&used));
-            assert!(fine, "{name} must not use {used}");
+            let below = short(&dependency.name);
+            let fine = uses.contains(&below)
+                || (dependency.kind == DependencyKind::Development && in_tests.contains(&below));
+            assert!(fine, "{name} must not use {below}");
         }
     }
     assert_eq!(seen, ALLOWED.len(), "a crate of the table is gone");

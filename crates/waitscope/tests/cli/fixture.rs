@@ -7,7 +7,7 @@ use serde_json::Value;
 use waitscope_process::ServerChild;
 
 /// How long a server may take to start on a busy machine.
-pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// One call of the binary.
 pub(crate) struct Waitscope(Command);
@@ -28,7 +28,10 @@ impl Waitscope {
         Self(waitscope)
     }
 
-    pub(crate) fn args<S: AsRef<std::ffi::OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+    pub(crate) fn args<S: AsRef<std::ffi::OsStr>>(
+        mut self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Self {
         self.0.args(args);
         self
     }
@@ -104,9 +107,7 @@ impl Ran {
 
 /// A provider that answers after `latency`, without a quota.
 pub(crate) fn provider(latency: &str) -> ServerChild {
-    Waitscope::new("provider")
-        .args(["--port", "0", "--quota", "off", "--latency", latency])
-        .serve()
+    Waitscope::new("provider").args(["--port", "0", "--quota", "off", "--latency", latency]).serve()
 }
 
 /// A ticket service in one mode, with its database.

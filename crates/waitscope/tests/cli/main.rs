@@ -6,6 +6,7 @@
     clippy::panic,
     reason = "a test fails by panicking"
 )]
+#![expect(clippy::disallowed_methods, reason = "no event loop runs in these tests")]
 
 mod architecture;
 mod demo;

@@ -109,9 +109,8 @@ fn a_closed_or_full_stdout_is_no_panic() {
     let url = format!("{}/v1/models", provider.url());
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("r.json");
-    let stall = || {
-        Waitscope::new("stall").args([&url, "--output", file.to_str().unwrap(), "-n", "1"])
-    };
+    let stall =
+        || Waitscope::new("stall").args([&url, "--output", file.to_str().unwrap(), "-n", "1"]);
     // A reader that is gone.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

@@ -36,7 +36,10 @@ type Expectations = Vec<(bool, String)>;
 
 fn blocking(probe: ProbeMode, row: &ModeRow, summary: &StallSummary) -> Expectations {
     let mut expectations = vec![
-        (row.wall_s >= 15.0, format!("8 tickets take 15 s or more, but they took {:.1} s", row.wall_s)),
+        (
+            row.wall_s >= 15.0,
+            format!("8 tickets take 15 s or more, but they took {:.1} s", row.wall_s),
+        ),
         (
             row.provider_max_in_flight == 1,
             format!("no two provider calls overlap, but {} did", row.provider_max_in_flight),
@@ -45,7 +48,10 @@ fn blocking(probe: ProbeMode, row: &ModeRow, summary: &StallSummary) -> Expectat
     expectations.push(match probe {
         ProbeMode::Scheduled => (
             row.health_slowest_ms.is_some_and(|ms| ms > 4000.0),
-            format!("the slowest health answer takes over 4 s, but it took {}", shown(row.health_slowest_ms)),
+            format!(
+                "the slowest health answer takes over 4 s, but it took {}",
+                shown(row.health_slowest_ms)
+            ),
         ),
         ProbeMode::Sequential => (
             (3..=8).contains(&summary.health_count),
@@ -57,10 +63,16 @@ fn blocking(probe: ProbeMode, row: &ModeRow, summary: &StallSummary) -> Expectat
 
 fn overlapping(probe: ProbeMode, row: &ModeRow, summary: &StallSummary) -> Expectations {
     let mut expectations = vec![
-        (row.wall_s <= 7.0, format!("8 tickets take 7 s or less, but they took {:.1} s", row.wall_s)),
+        (
+            row.wall_s <= 7.0,
+            format!("8 tickets take 7 s or less, but they took {:.1} s", row.wall_s),
+        ),
         (
             row.health_median_ms.is_some_and(|ms| ms < 20.0),
-            format!("the median health answer takes under 20 ms, but it took {}", shown(row.health_median_ms)),
+            format!(
+                "the median health answer takes under 20 ms, but it took {}",
+                shown(row.health_median_ms)
+            ),
         ),
         (
             row.provider_max_in_flight == summary.concurrency,

@@ -27,14 +27,16 @@ const MODES: [&str; 3] = ["async", "thread", "blocking"];
 const TICKETS: &str = include_str!("tickets.jsonl");
 const CONCURRENCY: u64 = 4;
 
-/// See what one waiting call does to a service: three ways of waiting, side by side, in 45 s
+/// See what one waiting call does to a service, in 45 s
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Starts a simulated AI provider and a ticket service on free ports of this \
+#[command(
+    after_help = "Starts a simulated AI provider and a ticket service on free ports of this \
     machine, sends 8 tickets 4 at a time in each of three modes, and asks /health all the while.\n\
     \nExamples:\n  waitscope demo\n  waitscope demo --json --output demo.json\n\n\
     Exit codes: 0 the shapes are as expected, 1 they are not, 2 usage, 3 could not measure, 130 \
-    interrupted.")]
-pub struct Args {
+    interrupted."
+)]
+pub(crate) struct Args {
     /// scheduled sends each probe on its time; sequential waits for the one before, which hides
     /// most of a stall
     #[arg(long, value_name = "scheduled|sequential", default_value = "scheduled")]
@@ -47,7 +49,7 @@ pub struct Args {
 }
 
 /// Measures the three modes, prints each as soon as it is known, and closes with a table.
-pub fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let output = Output::open(&args.output)?;
     waitscope_process::raise_open_files();
     let stop = Stop::on_signals().map_err(Failure::cannot_measure)?;
@@ -117,7 +119,8 @@ fn one_mode(
 fn config(args: &Args, url: &str) -> Result<Config, Failure> {
     let target = Target::parse(&format!("{url}/v1/tickets")).map_err(Failure::cannot_measure)?;
     let health = target.join("/health").map_err(Failure::cannot_measure)?;
-    let bodies: Vec<Bytes> = TICKETS.lines().map(|line| Bytes::from_static(line.as_bytes())).collect();
+    let bodies: Vec<Bytes> =
+        TICKETS.lines().map(|line| Bytes::from_static(line.as_bytes())).collect();
     Ok(Config {
         health,
         requests: bodies.len() as u64,
