@@ -28,7 +28,7 @@ pub(crate) async fn create(
             let state = state.clone();
             workers.run(async move { holding_a_connection(&state, &new, &trail).await }).await
         }
-        None => giving_connections_back(&state, &new, &trail).await,
+        None => giving_connections_back(&state, new, trail).await,
     }
 }
 
@@ -51,12 +51,12 @@ pub(crate) async fn find(
 /// loop is, which is all the difference between the modes `async` and `blocking`.
 async fn giving_connections_back(
     state: &State,
-    new: &NewTicket,
-    trail: &Trail,
+    new: NewTicket,
+    trail: Arc<Trail>,
 ) -> Result<Ticket, IntakeError> {
-    state.0.store.check_customer(&new.customer_id, trail).await?;
-    let work = ask_provider(&state.0.provider, new, trail).await?;
-    Ok(state.0.store.save(new, &work, trail).await?)
+    state.0.store.check_customer(&new.customer_id, &trail).await?;
+    let work = ask_provider(&state.0.provider, &new, &trail).await?;
+    Ok(state.0.store.save(new, work, trail).await?)
 }
 
 /// One connection with an open transaction is held for the whole request, as in a service that

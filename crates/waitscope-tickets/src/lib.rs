@@ -14,6 +14,7 @@ mod provider_client;
 mod routes;
 mod startup;
 mod state;
+mod stopwatch;
 mod store;
 mod trail;
 mod workers;

@@ -20,8 +20,8 @@ use crate::store::PrepareError;
 /// What is allowed beyond the drain time for giving connections back and closing the database.
 const CLOSING: Duration = Duration::from_millis(500);
 
-/// Threads of an event loop beside its workers: name look-ups.
-const OTHER_BLOCKING_THREADS: usize = 64;
+/// Threads of an event loop beside its workers: for name look-ups and for writing to the database.
+const OTHER_BLOCKING_THREADS: usize = 128;
 
 /// Why the service could not start, or could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +65,10 @@ pub fn run(
     // watches over them and does nothing else.
     let watching = Builder::new_current_thread().enable_all().build()?;
     watching.block_on(async {
-        let process = Arc::new(Process::prepare(config).await?);
+        let Some(process) = stop.run_until_cancelled(Process::prepare(config)).await else {
+            return Ok(Drained::Clean);
+        };
+        let process = Arc::new(process?);
         // Cancelled with `stop`, or when one event loop fails: then the others end too.
         let stop = stop.child_token();
         let _stop_all = stop.clone().drop_guard();

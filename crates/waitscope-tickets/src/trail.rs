@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::{Named, TaskName};
+use crate::stopwatch;
 
 /// The notes of one request. The handler and a worker thread may both write to it.
 #[derive(Debug)]
@@ -41,11 +42,11 @@ impl Trail {
         self.database(statement).await
     }
 
-    /// Counts time for the database: a statement, or the wait for a connection.
+    /// Counts time for the database: a statement, or the wait for a connection. The time until the
+    /// event loop gets to the answer is not in it.
     pub(crate) async fn database<T>(&self, work: impl Future<Output = T>) -> T {
-        let started = Instant::now();
-        let outcome = work.await;
-        self.parts(|parts| parts.database += started.elapsed());
+        let (outcome, took) = stopwatch::time(work).await;
+        self.parts(|parts| parts.database += took);
         outcome
     }
 

@@ -6,6 +6,7 @@ mod console;
 mod exit;
 mod output;
 mod progress;
+mod serving;
 mod stop;
 mod units;
 

@@ -6,6 +6,7 @@ mod sqlite;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::config::{Config, DatabaseUrl};
 use crate::domain::{AiWork, CustomerId, NewTicket, Ticket, TicketId};
@@ -29,12 +30,7 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     fn check_customer<'a>(&'a self, id: &'a CustomerId, trail: &'a Trail) -> Answer<'a, ()>;
 
     /// Saves a ticket with all of its AI work in one short transaction.
-    fn save<'a>(
-        &'a self,
-        new: &'a NewTicket,
-        work: &'a AiWork,
-        trail: &'a Trail,
-    ) -> Answer<'a, Ticket>;
+    fn save(&self, new: NewTicket, work: AiWork, trail: Arc<Trail>) -> Answer<'_, Ticket>;
 
     /// Opens a transaction, checks the customer, waits for `work` with the transaction open, and
     /// saves the ticket on the same connection. Nothing stays in the database when `work` fails.

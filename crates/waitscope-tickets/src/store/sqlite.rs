@@ -2,10 +2,10 @@
 
 mod file;
 mod prepare;
-mod turns;
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
@@ -14,6 +14,7 @@ use sqlx::sqlite::{
     SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, Row, Sqlite};
+use tokio::runtime::Handle;
 
 use super::{Answer, PendingWork, PrepareError, Store, StoreError};
 use crate::config::Config;
@@ -22,8 +23,6 @@ use crate::domain::{
 };
 use crate::intake::IntakeError;
 use crate::trail::Trail;
-
-use turns::Turns;
 
 pub(super) use prepare::prepare;
 
@@ -53,7 +52,6 @@ const SELECT_RUNS: &str = "
 #[derive(Debug)]
 pub(crate) struct SqliteDatabase {
     path: PathBuf,
-    turns: Turns,
 }
 
 impl SqliteDatabase {
@@ -82,7 +80,7 @@ impl SqliteDatabase {
             opened.push(pool.acquire().await.map_err(failed)?);
         }
         drop(opened);
-        Ok(SqliteStore { pool, turns: self.turns.clone() })
+        Ok(SqliteStore { pool })
     }
 }
 
@@ -102,7 +100,6 @@ fn options(path: &Path, patience: Duration) -> SqliteConnectOptions {
 #[derive(Debug)]
 pub(crate) struct SqliteStore {
     pool: SqlitePool,
-    turns: Turns,
 }
 
 impl SqliteStore {
@@ -127,16 +124,17 @@ impl Store for SqliteStore {
         })
     }
 
-    fn save<'a>(
-        &'a self,
-        new: &'a NewTicket,
-        work: &'a AiWork,
-        trail: &'a Trail,
-    ) -> Answer<'a, Ticket> {
+    /// Writes on a thread. One connection writes at a time: a transaction whose statements wait
+    /// for the event loop, which may be held for seconds between two of them, would make all the
+    /// others wait too.
+    fn save(&self, new: NewTicket, work: AiWork, trail: Arc<Trail>) -> Answer<'_, Ticket> {
         Box::pin(async move {
-            let mut turn = self.turns.wait(trail).await?;
-            let mut connection = self.acquire(trail).await?;
-            turn.end(write_ticket(&mut connection, new, work, trail).await)
+            let mut connection = self.acquire(&trail).await?;
+            let handle = Handle::current();
+            let written = tokio::task::spawn_blocking(move || {
+                handle.block_on(write_ticket(&mut connection, &new, &work, &trail))
+            });
+            written.await.unwrap_or_else(|error| Err(StoreError::Internal(error.to_string())))
         })
     }
 
@@ -157,9 +155,7 @@ impl Store for SqliteStore {
             // A read transaction that wants to write fails at once when somebody else wrote in the
             // meantime, so it ends here; there is nothing in it to roll back.
             run(trail, reading.commit()).await?;
-            let work = outcome?;
-            let mut turn = self.turns.wait(trail).await?;
-            Ok(turn.end(write_ticket(&mut connection, new, &work, trail).await)?)
+            Ok(write_ticket(&mut connection, new, &outcome?, trail).await?)
         })
     }
 

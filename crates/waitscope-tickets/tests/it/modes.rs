@@ -164,7 +164,7 @@ fn the_slots_are_shared_by_all_event_loops() {
 }
 
 #[test]
-fn a_transaction_that_a_held_event_loop_interrupts_fails_nobody() {
+fn writing_does_not_wait_for_a_held_event_loop() {
     each(async |mode, database| {
         let provider = FakeProvider::start(Duration::from_millis(50));
         let service = Service::start(Config {

@@ -19,6 +19,8 @@ pub(crate) enum Command {
 
 /// Runs one command to its end.
 pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
+    // Every connection is a file, of a server as of a client.
+    waitscope_process::raise_open_files();
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Stall(args) => stall::run(&args),

@@ -3,11 +3,10 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use waitscope_provider::{Config, Latency, Mode, parse_speed};
-use waitscope_serve::Drained;
 
-use crate::console;
 use crate::exit::{Exit, Failure};
-use crate::stop::{Stop, StopArgs};
+use crate::serving;
+use crate::stop::StopArgs;
 
 /// A simulated AI provider that waits like the real one
 #[derive(Debug, clap::Args)]
@@ -65,10 +64,7 @@ impl Args {
 
 /// Serves until it is told to stop.
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
-    // Before the first line is out, so that a parent that has read it may stop us.
-    let stop = Stop::on_signals()
-        .and_then(|stop| stop.or_with_stdin(args.stop))
-        .map_err(Failure::cannot_measure)?;
+    let stop = serving::prepare(args.stop)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener = waitscope_serve::bind(address).map_err(Failure::cannot_measure)?;
     let address = listener.local_addr().map_err(Failure::cannot_measure)?;
@@ -76,13 +72,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::cannot_measure)?;
-    console::print(&format!("listening on http://{address}\n")).map_err(Failure::cannot_measure)?;
-    let serving = waitscope_provider::serve(listener, args.config(), stop.token.clone());
-    match runtime.block_on(serving).map_err(Failure::cannot_measure)? {
-        Drained::Clean => {}
-        Drained::Cut => console::warn("some calls took too long to finish and were cut"),
-    }
-    Ok(Exit::Clean)
+    serving::announce(address);
+    let served = waitscope_provider::serve(listener, args.config(), stop.token.clone());
+    Ok(serving::farewell(runtime.block_on(served).map_err(Failure::cannot_measure)?))
 }
 
 #[cfg(test)]

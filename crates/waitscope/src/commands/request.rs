@@ -19,7 +19,8 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_parser = method, help_heading = "Request")]
     method: Option<Method>,
     /// A header, such as 'Authorization: Bearer abc'; repeatable
-    #[arg(long, value_name = "NAME:VALUE", value_parser = header, help_heading = "Request")]
+    #[arg(short = 'H', long, value_name = "NAME:VALUE", value_parser = header,
+          help_heading = "Request")]
     header: Vec<(HeaderName, HeaderValue)>,
     /// The body: text, or @FILE
     #[arg(long, value_name = "TEXT|@FILE", help_heading = "Request")]

@@ -81,7 +81,6 @@ fn max_health(text: &str) -> Result<MaxHealth, String> {
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let config = config(args)?;
     let output = Output::open(&args.output)?;
-    waitscope_process::raise_open_files();
     let stop = Stop::on_signals().map_err(Failure::cannot_measure)?;
     let progress = Progress::requests(args.output.quiet, "", config.requests);
     let (record, meaning) = measure(&config, &progress, &stop)?;

@@ -1,18 +1,14 @@
 //! `waitscope tickets`: the reference service.
 
-use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
-use tracing::level_filters::LevelFilter;
-use tracing_subscriber::EnvFilter;
-use waitscope_serve::Drained;
 use waitscope_tickets::{ApiKey, Config, IntakeMode};
 
-use crate::console;
 use crate::exit::{Exit, Failure};
-use crate::stop::{Stop, StopArgs};
+use crate::serving;
+use crate::stop::StopArgs;
 use crate::units::positive_duration_or_seconds;
 
 /// A help desk's intake that waits for an AI provider in one of three ways
@@ -83,11 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let config = args.config(api_key()?)?;
     // For a provider behind https. A second install is refused and leaves the first in place.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // Before the first line is out, so that a parent that has read it may stop us.
-    let stop = Stop::on_signals()
-        .and_then(|stop| stop.or_with_stdin(args.stop))
-        .map_err(Failure::cannot_measure)?;
-    start_log();
+    let stop = serving::prepare(args.stop)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listeners = waitscope_serve::bind_shared(address, args.event_loops.into())
         .map_err(Failure::cannot_measure)?;
@@ -95,19 +87,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         .first()
         .map_or(Ok(address), std::net::TcpListener::local_addr)
         .map_err(Failure::cannot_measure)?;
-    let serving = || {
-        // A full disk under stdout is no reason not to serve.
-        if let Err(error) = console::print(&format!("listening on http://{address}\n")) {
-            console::warn(&format!("cannot write to stdout: {error}"));
-        }
-    };
-    match waitscope_tickets::run(listeners, &config, &stop.token, serving)
-        .map_err(Failure::cannot_measure)?
-    {
-        Drained::Clean => {}
-        Drained::Cut => console::warn("some requests took too long to finish and were cut"),
-    }
-    Ok(Exit::Clean)
+    let drained =
+        waitscope_tickets::run(listeners, &config, &stop.token, || serving::announce(address))
+            .map_err(Failure::cannot_measure)?;
+    Ok(serving::farewell(drained))
 }
 
 impl Args {
@@ -139,18 +122,6 @@ fn api_key() -> Result<Option<ApiKey>, Failure> {
         }
         _ => Ok(None),
     }
-}
-
-/// Logs to stderr; `RUST_LOG` chooses what, and by default each request but the health probes.
-fn start_log() {
-    let filter =
-        EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).from_env_lossy();
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_target(false)
-        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .with_writer(io::stderr)
-        .init();
 }
 
 #[cfg(test)]

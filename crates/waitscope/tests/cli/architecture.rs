@@ -10,11 +10,11 @@ const ALLOWED: [(&str, &[&str], &[&str]); 10] = [
     ("wire", &[], &[]),
     ("process", &[], &[]),
     ("serve", &[], &[]),
-    ("record", &["stats"], &[]),
+    ("record", &[], &[]),
     ("report", &["record"], &[]),
-    ("load", &["process", "record", "stats", "wire"], &["provider"]),
+    ("load", &["process", "record", "stats"], &[]),
     ("provider", &["serve", "stats", "wire"], &[]),
-    ("tickets", &["serve", "stats", "wire"], &["provider"]),
+    ("tickets", &["serve", "wire"], &[]),
     ("xtask", &[], &[]),
 ];
 

@@ -7,7 +7,6 @@ use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{SqliteConnection, SqliteJournalMode};
 use sqlx::{ConnectOptions, Connection, SqlSafeStr};
 
-use super::turns::Turns;
 use super::{SqliteDatabase, options, primary_code};
 use crate::config::DatabaseUrl;
 use crate::domain::Named;
@@ -29,9 +28,7 @@ pub(in crate::store) async fn prepare(path: &Path) -> Result<SqliteDatabase, Pre
     let give_up = Instant::now() + PATIENCE;
     loop {
         match attempt(path).await {
-            Ok(()) => {
-                return Ok(SqliteDatabase { path: path.to_owned(), turns: Turns::default() });
-            }
+            Ok(()) => return Ok(SqliteDatabase { path: path.to_owned() }),
             // The switch to a write-ahead log does not wait for other processes as writing does.
             Err(error) if is_busy(&error) && Instant::now() < give_up => {
                 tokio::time::sleep(Duration::from_millis(20)).await;

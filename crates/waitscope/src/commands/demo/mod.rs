@@ -51,7 +51,6 @@ pub(crate) struct Args {
 /// Measures the three modes, prints each as soon as it is known, and closes with a table.
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let output = Output::open(&args.output)?;
-    waitscope_process::raise_open_files();
     let stop = Stop::on_signals().map_err(Failure::cannot_measure)?;
     let started_at = output::now();
     let provider = Provider::start(args.seed)?;

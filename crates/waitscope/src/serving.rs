@@ -1,0 +1,43 @@
+//! What the servers of ours have in common at the edge: when to stop, the first line on stdout,
+//! the log, and the last word.
+
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::EnvFilter;
+use waitscope_serve::Drained;
+
+use crate::console;
+use crate::exit::{Exit, Failure};
+use crate::stop::{Stop, StopArgs};
+
+/// Takes signals and starts the log on stderr (`RUST_LOG` chooses what). Comes before the first
+/// line is out, so that a parent that has read it may stop us.
+pub(crate) fn prepare(args: StopArgs) -> Result<Stop, Failure> {
+    let filter =
+        EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).from_env_lossy();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_writer(io::stderr)
+        .init();
+    Stop::on_signals().and_then(|stop| stop.or_with_stdin(args)).map_err(Failure::cannot_measure)
+}
+
+/// The first line on stdout. A full disk under it is no reason not to serve.
+pub(crate) fn announce(address: SocketAddr) {
+    if let Err(error) = console::print(&format!("listening on http://{address}\n")) {
+        console::warn(&format!("cannot write to stdout: {error}"));
+    }
+}
+
+/// The exit of a server that was told to stop.
+pub(crate) fn farewell(drained: Drained) -> Exit {
+    match drained {
+        Drained::Clean => {}
+        Drained::Cut => console::warn("some requests took too long to finish and were cut"),
+    }
+    Exit::Clean
+}
