@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::orphans;
@@ -26,15 +26,19 @@ struct State {
 
 impl Children {
     /// Listens for SIGINT and SIGTERM: the first one asks the running command to stop, the
-    /// second one kills it.
+    /// second one kills it. From here on, every other child of this process counts as an orphan.
     pub(crate) fn until_signalled() -> anyhow::Result<Self> {
         orphans::adopt().context("cannot become the parent of what commands leave behind")?;
         let children = Self { state: Arc::default() };
         let told = children.clone();
-        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for signals")?;
+        let mut signals =
+            Signals::new([SIGCHLD, SIGINT, SIGTERM]).context("cannot listen for signals")?;
         std::thread::Builder::new().name("signals".into()).spawn(move || {
-            for _signal in signals.forever() {
-                told.pass_on();
+            for signal in signals.forever() {
+                match signal {
+                    SIGCHLD => told.collect_orphans(),
+                    _ => told.pass_on(),
+                }
             }
         })?;
         Ok(children)
@@ -52,7 +56,11 @@ impl Children {
     pub(crate) fn run(&self, command: &mut Command) -> anyhow::Result<()> {
         println!("$ {}", shown(command));
         let status = self.wait(command)?;
-        let left = orphans::end();
+        let left = {
+            // Held, so that nothing is collected between being seen and being killed.
+            let _state = self.state();
+            orphans::end()
+        };
         if left > 0 {
             // Not a failure: a compiler cache keeps its server running as well.
             println!("`{}` left {left} processes behind; they were killed", shown(command));
@@ -90,6 +98,11 @@ impl Children {
         let status = child.wait();
         self.state().running = None;
         Ok(status?)
+    }
+
+    fn collect_orphans(&self) {
+        let state = self.state();
+        orphans::collect(state.running);
     }
 
     fn pass_on(&self) {
@@ -138,8 +151,17 @@ mod tests {
         let missing = children.run(&mut Command::new("no-such-program")).unwrap_err();
         assert_eq!(missing.to_string(), "cannot start `no-such-program`");
 
-        // A process group of its own does not save a daemon.
         let pid_file = std::env::temp_dir().join(format!("xtask-{}", std::process::id()));
+        // An orphan that ends is gone while the command still runs.
+        let orphan = format!(
+            "(sleep 0.1 & echo $! > {0})
+            for _ in $(seq 100); do kill -0 $(cat {0}) || exit 0; sleep 0.1; done
+            exit 1",
+            pid_file.display()
+        );
+        children.run(&mut shell(&orphan)).unwrap();
+
+        // A process group of its own does not save a daemon.
         let leave = format!("setsid sleep 600 & echo $! > {}", pid_file.display());
         children.run(&mut shell(&leave)).unwrap();
         let pid: i32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();

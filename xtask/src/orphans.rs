@@ -1,18 +1,32 @@
 //! Processes whose parents ended before them. On Linux they become children of this program,
 //! whatever their process group is, and are ended; elsewhere only process groups are.
 
+use rustix::process::Pid;
+#[cfg(target_os = "linux")]
+use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+
 /// Becomes the parent of every orphan among the descendants.
 #[cfg(target_os = "linux")]
 pub(crate) fn adopt() -> rustix::io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
 }
 
+/// Collects the orphans that have ended, as init would: until then they look alive to whoever
+/// waits for their end. `running` is left to its own waiter.
+#[cfg(target_os = "linux")]
+pub(crate) fn collect(running: Option<Pid>) {
+    for (pid, alive) in linux::children() {
+        if !alive && Some(pid) != running {
+            // An error says that it is gone already.
+            let _ = waitpid(Some(pid), WaitOptions::empty());
+        }
+    }
+}
+
 /// Kills all children, and what becomes a child by that. Gives their number; those that had
-/// ended already, and only wait to be collected, are not counted.
+/// ended already are not counted.
 #[cfg(target_os = "linux")]
 pub(crate) fn end() -> usize {
-    use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
-
     let mut killed = 0;
     loop {
         let children = linux::children();
@@ -58,6 +72,10 @@ mod linux {
 pub(crate) fn adopt() -> rustix::io::Result<()> {
     Ok(())
 }
+
+/// Nothing was adopted here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn collect(_running: Option<Pid>) {}
 
 /// Nothing was adopted here.
 #[cfg(not(target_os = "linux"))]

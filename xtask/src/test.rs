@@ -26,8 +26,8 @@ pub(crate) struct Args {
 /// Runs the steps. The exit code is 0 when all of them passed, 1 when one failed and 130 when
 /// somebody interrupted them.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let children = Children::until_signalled()?;
     let project = Project::find()?;
+    let children = Children::until_signalled()?;
     let (chosen, left_out) = steps::choose(&args.only);
     let mut summary = Summary::new(left_out);
     for step in chosen {

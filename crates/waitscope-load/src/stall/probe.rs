@@ -70,6 +70,8 @@ async fn scheduled(run: &Arc<Run>) -> Probes {
     let mut probes = Probes::new(run.limit);
     let mut pacer = Constant::new(run.config.every);
     let mut out = JoinSet::new();
+    // The first one is sent whatever happens: requests may be done before it is due.
+    out.spawn(one(Arc::clone(run), pacer.take()));
     loop {
         let intended = pacer.take();
         let due = tokio::time::sleep_until((run.begin + intended).into());
@@ -96,7 +98,7 @@ async fn scheduled(run: &Arc<Run>) -> Probes {
 
 async fn sequential(run: &Arc<Run>) -> Probes {
     let mut probes = Probes::new(run.limit);
-    while !run.requests_done.is_cancelled() && !run.stop.is_cancelled() {
+    loop {
         // Nothing is intended here: the next probe starts some time after the last one came back.
         probes.add(one(Arc::clone(run), run.begin.elapsed()).await);
         tokio::select! {

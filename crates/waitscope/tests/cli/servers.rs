@@ -69,6 +69,26 @@ fn a_flag_wins_over_the_environment_and_that_over_dot_env() {
 }
 
 #[test]
+fn a_proxy_of_the_environment_is_not_asked() {
+    let provider = provider("fixed:10ms");
+    let directory = tempfile::tempdir().unwrap();
+    for mode in ["async", "thread", "blocking"] {
+        let mut tickets = server("tickets", 0, directory.path()).args([
+            "--intake-mode",
+            mode,
+            "--provider-url",
+            provider.url(),
+        ]);
+        for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+            tickets = tickets.env(name, "http://127.0.0.1:1");
+        }
+        let tickets = tickets.serve();
+        let url = format!("{}/v1/tickets", tickets.url());
+        assert_eq!(post_ticket(&url), Some(201), "{mode}: {}", tickets.said());
+    }
+}
+
+#[test]
 fn a_blocking_service_that_is_held_still_ends() {
     let provider = provider("fixed:60s");
     let tickets = super::fixture::Tickets::start("blocking", &provider);
@@ -83,9 +103,9 @@ fn a_blocking_service_that_is_held_still_ends() {
     held.join().unwrap();
 }
 
-/// Posts a ticket and does not care what comes back.
-fn post_ticket(url: &str) {
-    let body = super::fixture::TICKET;
+/// Posts a ticket; the status, if there was an answer.
+fn post_ticket(url: &str) -> Option<u16> {
     let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
-    drop(agent.post(url).content_type("application/json").send(body));
+    let answer = agent.post(url).content_type("application/json").send(super::fixture::TICKET);
+    answer.ok().map(|answer| answer.status().as_u16())
 }
