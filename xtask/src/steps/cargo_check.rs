@@ -24,10 +24,11 @@ pub(super) const CLIPPY: Step = Step {
 
 pub(super) const BUILD: Step = Step {
     name: "build",
-    about: "the debug build of the binary",
+    about: "the debug build of the binary and of all tests",
     needs: &[],
     run: |project, children| {
-        cargo(project, children, &["build", "--locked", "--package", "waitscope"])
+        // All at once, with the features of the tests: otherwise the tests build everything anew.
+        cargo(project, children, &["build", "--locked", "--workspace", "--all-targets"])
     },
 };
 
