@@ -14,6 +14,9 @@ pub struct Target {
 /// Why a text is not the URL of a server.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TargetError {
+    /// No text at all.
+    #[error("the URL is empty: write one such as http://127.0.0.1:8000/chat")]
+    Empty,
     /// The text has no scheme.
     #[error("`{0}` has no scheme: write http://{0}")]
     NoScheme(String),
@@ -39,26 +42,28 @@ impl Target {
     /// Parses an `http://` or `https://` URL.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
+        let shown = without_credentials(text);
+        if text.is_empty() {
+            return Err(TargetError::Empty);
+        }
         if !text.contains("://") {
-            return Err(TargetError::NoScheme(text.to_owned()));
+            return Err(TargetError::NoScheme(shown));
         }
         let url = Url::parse(text).map_err(|error| TargetError::Malformed {
-            url: text.to_owned(),
+            url: shown.clone(),
             reason: error.to_string(),
         })?;
         let tls = match url.scheme() {
             "http" => false,
             "https" => true,
             scheme => {
-                return Err(TargetError::WrongScheme {
-                    url: text.to_owned(),
-                    scheme: scheme.to_owned(),
-                });
+                let scheme = scheme.to_owned();
+                return Err(TargetError::WrongScheme { url: shown, scheme });
             }
         };
         if url.port() == Some(0) {
             let reason = "port 0 takes no connections".to_owned();
-            return Err(TargetError::Malformed { url: text.to_owned(), reason });
+            return Err(TargetError::Malformed { url: shown, reason });
         }
         Ok(Self { url, tls })
     }
@@ -153,6 +158,16 @@ impl Target {
     }
 }
 
+/// The text without user name and password, for a message that others may read.
+fn without_credentials(text: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + 3);
+    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
+    match text[start..end].rfind('@') {
+        Some(at) => format!("{}{}", &text[..start], &text[start + at + 1..]),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,7 +192,7 @@ mod tests {
     fn what_is_no_target_says_why() {
         let cases = [
             ("localhost:8000/x", "write http://localhost:8000/x"),
-            ("", "no scheme"),
+            ("", "the URL is empty"),
             ("ftp://host/", "the scheme of `ftp://host/` is ftp"),
             ("http://", "not a URL"),
             ("http://host:99999/", "not a URL"),
@@ -201,6 +216,14 @@ mod tests {
             assert_eq!(base.join(reference).unwrap().display(), expected, "{reference}");
         }
         assert!(base.join("ftp://x/").is_err());
+    }
+
+    #[test]
+    fn secrets_are_in_no_error() {
+        for text in ["ftp://me:s3cret@h/", "me:s3cret@h/x", "http://me:s3cret@h:99999/"] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(!error.contains("s3cret"), "{error}");
+        }
     }
 
     #[test]

@@ -137,6 +137,13 @@ impl ServerChild {
         self.child.wait()
     }
 
+    /// Kills it, and what it started in its group, at once: for servers whose state nobody needs.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        // It may have ended before, and then there is nothing to wait for.
+        let _ = self.child.wait();
+    }
+
     fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {

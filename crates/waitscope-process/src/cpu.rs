@@ -50,7 +50,12 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test waits on purpose")]
     fn work_shows_and_waiting_does_not() {
+        let meter = CpuMeter::start(&[own_pid()]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let waited = meter.seconds().unwrap();
+        assert!(waited <= 0.05, "{waited}");
         let meter = CpuMeter::start(&[own_pid()]).unwrap();
         let before = own_cpu_seconds();
         while own_cpu_seconds() - before < 0.1 {

@@ -6,12 +6,14 @@
 
 mod child;
 mod cpu;
+mod family;
 mod limits;
 mod listeners;
 mod machine;
 
 pub use child::{ChildError, ServerChild};
 pub use cpu::{CpuMeter, own_cpu_seconds};
+pub use family::with_descendants;
 pub use limits::{open_files_limit, raise_open_files};
 pub use listeners::listeners;
 pub use machine::{MachineFacts, machine};

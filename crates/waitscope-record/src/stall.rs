@@ -60,19 +60,29 @@ pub struct StallSummary {
     pub health_calm_median_ms: Option<f64>,
     /// Health probes that failed: no 2xx, an error, or no answer in time.
     pub health_failed: u64,
-    /// Those of the failed probes that are in the median and the slowest with their age, because
-    /// they got no answer in time.
+    /// Health probes still out when the run was interrupted.
+    #[serde(default)]
+    pub health_unfinished: u64,
+    /// Probes that are in the median and the slowest with their age: the unfinished ones, and
+    /// those of the failed ones that ran into the timeout.
     pub health_censored: u64,
-    /// CPU time the server used during the run, when it runs on this machine and can be read.
+    /// Processes that listen where the requests go, when they run on this machine and can be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_processes: Option<u64>,
+    /// CPU time that these and what they started used during the run, to 10 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_seconds: Option<f64>,
-    /// The same as a share of one core.
+    /// The same as a share of one core; left out for runs under half a second, which are too short
+    /// for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_percent: Option<f64>,
     /// CPU time that waitscope itself used during the run.
     pub client_cpu_seconds: f64,
     /// How late waitscope itself sent its probes, 99th percentile: intended to actual start.
     pub client_lag_p99_ms: f64,
+    /// The same, the latest of all.
+    #[serde(default)]
+    pub client_lag_max_ms: f64,
     /// Where the time of the answers went, by the `Server-Timing` header (W3C), and `other`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,

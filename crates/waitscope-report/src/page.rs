@@ -156,7 +156,7 @@ impl Page {
     /// by `indent` columns.
     pub(crate) fn wrap(&mut self, lead: Line, indent: usize, text: &str, style: Style) {
         let longest = style.columns() - indent;
-        let words = text.split_whitespace().flat_map(|word| pieces(&clean(word), longest));
+        let words = words(text).into_iter().flat_map(|word| pieces(&clean(&word), longest));
         self.flow(lead, indent, words.map(|word| Line::plain(&word)), 1, style);
     }
 
@@ -237,6 +237,22 @@ pub(crate) fn shorten(text: &str, columns: usize, style: Style) -> String {
     if columns < width(ellipsis) { String::new() } else { kept + ellipsis }
 }
 
+/// The words of `text`; a figure and its unit are one of them, so that no line ends between them.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_unit = matches!(word.trim_end_matches([',', '.', ':', ';', ')']), "s" | "ms" | "%");
+        match words.last_mut() {
+            Some(figure) if is_unit && figure.ends_with(|last: char| last.is_ascii_digit()) => {
+                figure.push(' ');
+                figure.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 /// `text` in pieces of at most `columns` columns.
 fn pieces(text: &str, columns: usize) -> std::vec::IntoIter<String> {
     let mut pieces = vec![String::new()];
@@ -315,6 +331,19 @@ mod tests {
         assert!(lines[1..].iter().all(|line| line.starts_with("  ")));
         assert!(lines.iter().all(|line| width(line) <= 60));
         assert_eq!(rendered.matches('x').count(), 70);
+    }
+
+    #[test]
+    fn figures_keep_their_units() {
+        let cases = [
+            ("up to 9.8 s, then", vec!["up", "to", "9.8 s,", "then"]),
+            ("waits (0.5 % of 3 cores)", vec!["waits", "(0.5 %", "of", "3", "cores)"]),
+            ("s 1 ms ms", vec!["s", "1 ms", "ms"]),
+            ("", vec![]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(words(text), expected);
+        }
     }
 
     #[test]

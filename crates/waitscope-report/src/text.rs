@@ -10,6 +10,8 @@ use waitscope_record::{Body, Record};
 
 use crate::Style;
 
+use stall::Detail;
+
 pub use demo::{demo_closing_text, demo_run_text};
 
 /// The whole text of a record, whatever its kind.
@@ -19,7 +21,7 @@ pub use demo::{demo_closing_text, demo_run_text};
 pub fn text(record: &Record, style: Style) -> String {
     match &record.body {
         Body::Stall { inputs, summary } => {
-            stall::page(record, inputs, summary, style).render(style)
+            stall::page(record, inputs, summary, Detail::Full, style).render(style)
         }
         Body::Demo { .. } => demo::text(record, style),
     }

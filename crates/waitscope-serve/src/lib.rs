@@ -5,6 +5,8 @@
 //! `axum::serve` is not used: it sets no timer, so a client that sends half a request head would
 //! hold its connection for ever.
 
+mod body;
+mod connection;
 mod listen;
 
 use std::convert::Infallible;
@@ -15,15 +17,17 @@ use axum::Router;
 use axum::body::Body;
 use http::Request;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 
+pub use body::{BodyError, BodyLimits, read_body};
 pub use listen::{BindError, bind, bind_shared};
+
+/// The status under which a request is logged and counted whose client left before its answer was
+/// complete: nginx's convention. It is never sent.
+pub const CLIENT_LEFT: u16 = 499;
 
 /// How patient a server is with its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +60,13 @@ pub enum Drained {
 }
 
 /// Serves `router` on `listener` until `stop` is cancelled, then stops accepting and lets the
-/// requests in flight finish.
+/// requests that have arrived finish, those too that nobody has read yet: in connections that wait
+/// to be accepted, and in those that were idle.
 ///
 /// Must be called inside a tokio runtime with I/O and time enabled; every connection runs on that
-/// runtime. Dropping a connection drops its handler, so a client that leaves frees its place.
+/// runtime. Dropping a connection drops its handler, so a client that leaves frees its place. A
+/// client that closes only its sending side counts as one that leaves: until something is written
+/// to it, the two look the same.
 ///
 /// # Errors
 /// When the runtime cannot register the listener. Errors of single connections are logged and
@@ -73,45 +80,37 @@ pub async fn serve(
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
     let router = router.layer(RequestBodyTimeoutLayer::new(patience.body));
-    let graceful = GracefulShutdown::new();
+    let connections = TaskTracker::new();
+    let start = |stream| {
+        connections.spawn(connection::run(stream, router.clone(), stop.clone(), patience));
+    };
     loop {
         tokio::select! {
             biased;
             () = stop.cancelled() => break,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _peer)) => spawn_connection(stream, &router, &graceful, patience),
+                Ok((stream, _peer)) => start(stream),
                 Err(error) => pause_after(&error).await,
             },
         }
     }
-    drop(listener);
+    waiting(listener.into_std()?).for_each(start);
+    connections.close();
     Ok(tokio::select! {
-        () = graceful.shutdown() => Drained::Clean,
+        () = connections.wait() => Drained::Clean,
         () = tokio::time::sleep(patience.drain) => Drained::Cut,
     })
 }
 
-fn spawn_connection(
-    stream: TcpStream,
-    router: &Router,
-    graceful: &GracefulShutdown,
-    patience: Patience,
-) {
-    // Small writes (one event of a stream each) must leave at once; a failure costs only latency.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY");
-    }
-    let service = TowerToHyperService::new(BodyFromHyper(router.clone()));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience.head)
-        .serve_connection(TokioIo::new(stream), service);
-    let connection = graceful.watch(connection);
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "connection ended early");
-        }
-    });
+/// The connections that the kernel holds ready to be accepted, which closing the listener would
+/// reset. As many as the kernel holds are taken, so that new ones cannot keep a server from ending.
+fn waiting(listener: std::net::TcpListener) -> impl Iterator<Item = TcpStream> {
+    let accept = move |_| {
+        let (stream, _peer) = listener.accept().ok()?;
+        stream.set_nonblocking(true).ok()?;
+        TcpStream::from_std(stream).ok()
+    };
+    (0..listen::BACKLOG).map_while(accept)
 }
 
 /// A failed accept is either one client's (it left already) or ours (no file descriptors left):

@@ -7,7 +7,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 /// Connections that the kernel keeps ready while the event loop is held. The kernel caps it at
 /// `net.core.somaxconn`.
-const BACKLOG: i32 = 4096;
+pub(crate) const BACKLOG: i32 = 4096;
 
 /// Why no listening socket could be had.
 #[derive(Debug, thiserror::Error)]

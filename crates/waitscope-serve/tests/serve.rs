@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -75,6 +75,43 @@ fn a_request_in_flight_is_finished_after_the_stop() {
     assert!(rest(stream).ends_with("done"));
 }
 
+/// Holds the event loop while it answers.
+fn holding(millis: u64) -> Router {
+    let handler = move || async move {
+        pause(millis);
+        "done"
+    };
+    Router::new().route("/", get(handler))
+}
+
+#[test]
+fn requests_that_nobody_has_read_at_the_stop_are_answered() {
+    let server = start(holding(300), Patience::default());
+    let kept_alive = server.send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    let mut head = [0; 12];
+    (&kept_alive).read_exact(&mut head).unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+    // One that is accepted before the event loop is held, and one that waits to be accepted.
+    let accepted = TcpStream::connect(server.address).unwrap();
+    let silent = TcpStream::connect(server.address).unwrap();
+    pause(100);
+    let holds = server.send(GET);
+    pause(100);
+    for mut stream in [&kept_alive, &accepted] {
+        stream.write_all(GET).unwrap();
+    }
+    let backlogged = [server.send(GET), server.send(GET)];
+    let silent_too = TcpStream::connect(server.address).unwrap();
+    assert_eq!(server.end(), Drained::Clean);
+    for stream in [holds, accepted, kept_alive].into_iter().chain(backlogged) {
+        let text = rest(stream);
+        assert!(text.contains("HTTP/1.1 200") && text.ends_with("done"), "{text}");
+    }
+    for stream in [silent, silent_too] {
+        assert_eq!(rest(stream), "", "who has sent nothing is not waited for");
+    }
+}
+
 #[test]
 fn a_request_that_takes_too_long_is_cut() {
     let patience = Patience { drain: Duration::from_millis(300), ..Patience::default() };
@@ -111,6 +148,13 @@ fn a_half_sent_body_is_not_waited_for_and_a_whole_one_is() {
 
 #[test]
 fn a_client_that_leaves_frees_its_place() {
+    // Closing the sending side alone looks the same to a server that has nothing to send yet.
+    for how in [Shutdown::Both, Shutdown::Write] {
+        leaves(how);
+    }
+}
+
+fn leaves(how: Shutdown) {
     struct Place(Arc<AtomicI64>);
     impl Drop for Place {
         fn drop(&mut self) {
@@ -137,7 +181,7 @@ fn a_client_that_leaves_frees_its_place() {
         })
     };
     assert!(until(1), "the handler never began");
-    drop(stream);
+    stream.shutdown(how).unwrap();
     assert!(until(0), "the place is still taken");
     assert_eq!(server.end(), Drained::Clean);
 }

@@ -18,7 +18,7 @@ use crate::exit::Exit;
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "New here? `waitscope demo` shows in 45 s what one waiting call does to a service.\n\
+    after_help = "New here? `waitscope demo` shows in half a minute what one waiting call does to a service.\n\
         Exit codes: 0 nothing wrong found, 1 the fault looked for was found, 2 the command line \
         or a file is wrong, 3 could not measure, 130 interrupted."
 )]
@@ -53,7 +53,7 @@ pub(crate) fn parse() -> Result<Cli, Exit> {
     // Only the reference service reads `.env`: the measuring commands run in other people's
     // projects, whose `.env` is none of their business.
     if std::env::args_os().nth(1).is_some_and(|command| command == "tickets") {
-        load_dot_env()?;
+        load_dot_env().or_else(|exit| if asks_for_help() { Ok(()) } else { Err(exit) })?;
     }
     Cli::try_parse().map_err(|error| show(&error))
 }
@@ -64,9 +64,28 @@ fn load_dot_env() -> Result<(), Exit> {
         Ok(()) => Ok(()),
         Err(error) if error.not_found() => Ok(()),
         Err(error) => {
-            console::error(&format!(".env: {error}; mend or remove that line"));
+            if !asks_for_help() {
+                console::error(&dot_env_trouble(&error));
+            }
             Err(Exit::Usage)
         }
+    }
+}
+
+fn asks_for_help() -> bool {
+    std::env::args_os().any(|arg| arg == "--help" || arg == "-h")
+}
+
+/// Says what is wrong without repeating the line: it may hold a key.
+fn dot_env_trouble(error: &dotenvy::Error) -> String {
+    match error {
+        dotenvy::Error::LineParse(..) => {
+            ".env has a line that is no NAME=VALUE (a value with spaces needs quotes): mend or \
+             remove it"
+                .into()
+        }
+        dotenvy::Error::Io(error) => format!("cannot read .env: {error}"),
+        _ => "cannot read .env".into(),
     }
 }
 
@@ -89,7 +108,7 @@ fn show(error: &clap::Error) -> Exit {
 }
 
 fn rendered(error: &clap::Error) -> String {
-    if console::stdout_has_color() {
+    if console::may_color(&std::io::stdout()) {
         error.render().ansi().to_string()
     } else {
         error.render().to_string()
@@ -103,9 +122,11 @@ fn one_line(error: &clap::Error) -> String {
         .lines()
         .map(|line| line.trim().trim_start_matches("error: "))
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .filter(|line| !line.is_empty())
+        // "To pass '--data' as a value, use '-- --data'" helps nobody here.
+        .filter(|line| !line.is_empty() && !line.starts_with("tip: to pass"))
         .collect();
-    let help = match std::env::args().nth(1) {
+    let command = std::env::args_os().nth(1).and_then(|name| name.into_string().ok());
+    let help = match command {
         Some(name) if Cli::command().find_subcommand(&name).is_some() => {
             format!("waitscope {name}")
         }

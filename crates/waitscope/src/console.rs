@@ -36,10 +36,10 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether stdout may carry colour: a terminal, and `NO_COLOR` (no-color.org) not set.
-pub(crate) fn stdout_has_color() -> bool {
+/// Whether a stream may carry colour: a terminal, and `NO_COLOR` (no-color.org) not set.
+pub(crate) fn may_color(stream: &impl IsTerminal) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !refused && io::stdout().is_terminal()
+    !refused && stream.is_terminal()
 }
 
 #[cfg(test)]

@@ -22,9 +22,7 @@ impl Output {
     /// Checks that the file can be written: a typing error must not cost a measurement.
     pub(crate) fn open(args: &OutputArgs) -> Result<Self, Failure> {
         if let Some(path) = &args.output {
-            // Nothing is cut off: an older result stays until the new one is there.
-            let opened = OpenOptions::new().append(true).create(true).open(path);
-            opened.map_err(|error| Failure::usage(cannot_write(path, &error)))?;
+            check(path).map_err(|error| Failure::usage(cannot_write(path, &error)))?;
         }
         Ok(Self { json: args.json, file: args.output.clone() })
     }
@@ -54,6 +52,16 @@ impl Output {
     }
 }
 
+/// Whether the file can be written. An older result is not touched, and no empty file is left: a
+/// run that fails has no result.
+fn check(path: &Path) -> std::io::Result<()> {
+    if path.exists() {
+        return OpenOptions::new().append(true).open(path).map(drop);
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)?;
+    std::fs::remove_file(path)
+}
+
 fn cannot_write(path: &Path, error: &std::io::Error) -> String {
     format!("cannot write {}: {error}", path.display())
 }
@@ -72,7 +80,7 @@ pub(crate) fn style() -> Style {
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     Style {
         width: usize::from(columns),
-        color: console::stdout_has_color(),
+        color: console::may_color(&std::io::stdout()),
         unicode: unicode.is_none_or(|locale| !["C", "POSIX"].contains(&locale.as_str())),
     }
 }

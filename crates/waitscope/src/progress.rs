@@ -37,13 +37,8 @@ impl Progress {
         self.0.set_message(message.to_owned());
     }
 
-    /// Takes the bar away: the result follows.
+    /// Takes the bar away: the result or an error follows.
     pub(crate) fn finish(&self) {
-        self.0.finish_and_clear();
-    }
-
-    /// Takes the bar away before an error is printed.
-    pub(crate) fn clear(&self) {
         self.0.finish_and_clear();
     }
 }

@@ -1,7 +1,7 @@
 //! What the servers of ours have in common at the edge: when to stop, the first line on stdout,
 //! the log, and the last word.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::net::SocketAddr;
 
 use tracing::level_filters::LevelFilter;
@@ -20,10 +20,11 @@ pub(crate) fn prepare(args: StopArgs) -> Result<Stop, Failure> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_target(false)
-        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_ansi(console::may_color(&io::stderr()))
         .with_writer(io::stderr)
         .init();
-    Stop::on_signals().and_then(|stop| stop.or_with_stdin(args)).map_err(Failure::cannot_measure)
+    // A server that is told twice is cut short, and that is no error either.
+    Stop::on_signals(0).and_then(|stop| stop.or_with_stdin(args)).map_err(Failure::cannot_measure)
 }
 
 /// The first line on stdout. A full disk under it is no reason not to serve.

@@ -23,16 +23,16 @@ pub(crate) struct Stop {
 
 impl Stop {
     /// Listens for SIGINT and SIGTERM on a thread of its own: an event loop that is held runs no
-    /// signal handler. The first signal asks to stop, the second one ends the process at once
-    /// (children notice by their standard input and end too).
-    pub(crate) fn on_signals() -> std::io::Result<Self> {
+    /// signal handler. The first signal asks to stop, the second one ends the process at once with
+    /// `impatient` (children notice by their standard input and end too).
+    pub(crate) fn on_signals(impatient: i32) -> std::io::Result<Self> {
         let stop = Self { token: CancellationToken::new() };
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         let token = stop.token.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for (earlier, _signal) in signals.forever().enumerate() {
                 if earlier > 0 {
-                    std::process::exit(130);
+                    std::process::exit(impatient);
                 }
                 token.cancel();
             }

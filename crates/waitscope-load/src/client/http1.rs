@@ -39,17 +39,16 @@ pub(super) async fn exchange(
     let conversation = async {
         let response = sender.send_request(request).await.map_err(|e| RequestError::http(&e))?;
         let (head, mut body) = response.into_parts();
-        let (mut body_bytes, mut body_start) = (0, Vec::new());
+        let mut body_start = Vec::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| RequestError::body(&error))?;
             if let Some(data) = frame.data_ref() {
-                body_bytes += data.len() as u64;
                 let wanted = KEPT_BYTES.saturating_sub(body_start.len()).min(data.len());
                 body_start.extend_from_slice(&data[..wanted]);
             }
         }
         let (status, headers) = (head.status.as_u16(), head.headers);
-        Ok(Answer { status, headers, body_bytes, body_start })
+        Ok(Answer { status, headers, body_start })
     };
     tokio::pin!(connection);
     tokio::pin!(conversation);

@@ -50,8 +50,6 @@ pub struct Answer {
     pub status: u16,
     /// Headers.
     pub headers: HeaderMap,
-    /// Bytes of the body.
-    pub body_bytes: u64,
     /// The first bytes of the body.
     pub body_start: Vec<u8>,
 }
@@ -71,11 +69,22 @@ impl Answer {
             (300..400, Some(location)) => location.as_bytes(),
             _ => &self.body_start,
         };
-        printable(&String::from_utf8_lossy(bytes))
+        let says = printable(&String::from_utf8_lossy(bytes));
+        match self.headers.get(http::header::ALLOW).and_then(|allow| allow.to_str().ok()) {
+            Some(allow) if self.status == 405 => format!("allowed is {}; {says}", printable(allow)),
+            _ => says,
+        }
+    }
+
+    /// Whether it is a page: HTML by its type, and by the look of it (some frameworks call any
+    /// text HTML).
+    pub fn is_page(&self) -> bool {
+        let starts_as_markup = self.body_start.trim_ascii_start().starts_with(b"<");
+        self.content_type().starts_with("text/html") && starts_as_markup
     }
 
     /// The value of `Content-Type`, in lower case.
-    pub fn content_type(&self) -> String {
+    fn content_type(&self) -> String {
         let value = self.headers.get(http::header::CONTENT_TYPE);
         value.and_then(|value| value.to_str().ok()).unwrap_or_default().to_ascii_lowercase()
     }
@@ -148,7 +157,26 @@ mod tests {
         if let Some(location) = location {
             headers.insert(http::header::LOCATION, location.parse().unwrap());
         }
-        Answer { status, headers, body_bytes: 0, body_start: body.into() }
+        Answer { status, headers, body_start: body.into() }
+    }
+
+    #[test]
+    fn a_page_is_told_by_its_type_and_its_look() {
+        let with_type = |content_type: &str, body: &str| {
+            let mut answer = answer(200, None, body);
+            answer.headers.insert(http::header::CONTENT_TYPE, content_type.parse().unwrap());
+            answer.is_page()
+        };
+        assert!(with_type("text/HTML; charset=utf-8", " \n<!doctype html>"));
+        assert!(!with_type("text/html; charset=utf-8", "ok"));
+        assert!(!with_type("application/json", "<"));
+    }
+
+    #[test]
+    fn a_wrong_method_names_the_right_ones() {
+        let mut refused = answer(405, None, "Method Not Allowed");
+        refused.headers.insert(http::header::ALLOW, "POST".parse().unwrap());
+        assert_eq!(refused.complaint(), "allowed is POST; Method Not Allowed");
     }
 
     #[test]

@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use waitscope_record::{
-    Body, Cell, Finding, MAX_ROWS, Part, Record, Series, Severity, StallInputs, StallSummary,
-};
+use waitscope_record::{Body, Cell, MAX_ROWS, Part, Record, Series, StallInputs, StallSummary};
 use waitscope_stats::latencies::nearest_rank;
 
-use super::verdict::{self, Meaning};
-use super::{Config, Measurement, Outcome, RequestSample};
+use super::{Config, Meaning, Measurement, Outcome, RequestSample, findings, verdict};
 
 /// The record of a run and what it means. `started_at` is RFC 3339 in UTC.
 pub fn record(
@@ -20,12 +17,14 @@ pub fn record(
 ) -> (Record, Meaning) {
     let summary = summary(config, measured);
     let inputs = inputs(config, measured.limit);
-    let (meaning, verdict) = verdict::judge(&inputs, &summary, measured.probes.slow);
+    let probes = (measured.probes.slow, measured.probes.sent());
+    let (meaning, verdict) = verdict::judge(&inputs, &summary, probes);
+    let findings = findings::all(&summary, measured);
     let body = Body::Stall { inputs, summary: Box::new(summary) };
     let mut record = Record::new(body, tool, started_at);
     record.interrupted = measured.interrupted;
     record.series = vec![request_series(&measured.requests), health_series(measured)];
-    record.findings = findings(measured);
+    record.findings = findings;
     record.verdict = Some(verdict);
     (record, meaning)
 }
@@ -36,7 +35,7 @@ fn inputs(config: &Config, limit: Duration) -> StallInputs {
         method: config.request.method.to_string(),
         requests: config.requests,
         concurrency: config.concurrency,
-        health: config.health.display(),
+        health: config.health.target.display(),
         every_ms: ms(config.every),
         probe: config.probe.to_string(),
         max_health_ms: ms(limit),
@@ -58,7 +57,10 @@ fn summary(config: &Config, measured: &Measurement) -> StallSummary {
         }
     }
     let wall_s = round(measured.wall.as_secs_f64());
-    let percent = |seconds: f64| round(seconds / measured.wall.as_secs_f64().max(1e-9) * 100.0);
+    // CPU time comes in ticks of 10 ms: of a short run it gives no share.
+    let long_enough = measured.wall >= Duration::from_millis(500);
+    let percent = |seconds: f64| round(seconds / measured.wall.as_secs_f64() * 100.0);
+    let processes = measured.listening_processes as u64;
     StallSummary {
         requests: measured.requests.len() as u64,
         concurrency: config.concurrency.min(config.requests),
@@ -72,11 +74,14 @@ fn summary(config: &Config, measured: &Measurement) -> StallSummary {
         health_slowest_ms: probes.latencies.slowest().map(ms),
         health_calm_median_ms: measured.calm.median().map(ms),
         health_failed: probes.failed,
+        health_unfinished: probes.unfinished,
         health_censored: probes.censored,
+        server_processes: (processes > 0).then_some(processes),
         server_cpu_seconds: measured.server_cpu_seconds.map(round),
-        server_cpu_percent: measured.server_cpu_seconds.map(percent),
+        server_cpu_percent: measured.server_cpu_seconds.filter(|_| long_enough).map(percent),
         client_cpu_seconds: round(measured.client_cpu_seconds),
         client_lag_p99_ms: probes.lag.quantile(0.99).map_or(0.0, ms),
+        client_lag_max_ms: probes.lag.slowest().map_or(0.0, ms),
         parts: parts(&measured.requests),
     }
 }
@@ -186,46 +191,6 @@ fn health_series(measured: &Measurement) -> Series {
         columns: columns.map(str::to_owned).into(),
         rows: rows.collect(),
     }
-}
-
-fn findings(measured: &Measurement) -> Vec<Finding> {
-    let mut seen: BTreeMap<(&str, String), (u64, String)> = BTreeMap::new();
-    for request in &measured.requests {
-        let (name, class, example) = match &request.outcome {
-            Outcome::Answered { status: 200..300, .. } | Outcome::Unfinished => continue,
-            Outcome::Answered { status, detail } => {
-                ("request-status", format!("{status}"), format!("{status}: {detail}"))
-            }
-            Outcome::Failed(error) => {
-                ("request-failed", error.class.name().to_owned(), error.to_string())
-            }
-        };
-        seen.entry((name, class)).or_insert((0, example)).0 += 1;
-    }
-    for (class, (count, example)) in &measured.probes.failures {
-        seen.insert(("health-failed", class.clone()), (*count, example.clone()));
-    }
-    let mut findings: Vec<Finding> = seen
-        .into_iter()
-        .map(|((name, _class), (count, example))| {
-            let what = if name == "health-failed" { "health probes" } else { "requests" };
-            let message =
-                format!("{count} {what} ended with {}", example.trim_end_matches([':', ' ']));
-            Finding { name: name.into(), severity: Severity::Warning, message, count }
-        })
-        .collect();
-    if measured.health_is_html {
-        findings.push(Finding {
-            name: "html-health".into(),
-            severity: Severity::Note,
-            message:
-                "the health answer is HTML: is it the health endpoint, or a page that answers \
-                      every path?"
-                    .into(),
-            count: 1,
-        });
-    }
-    findings
 }
 
 fn ms(duration: Duration) -> f64 {

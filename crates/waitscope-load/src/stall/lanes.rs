@@ -62,12 +62,16 @@ fn what_came(answer: Result<Answer, RequestError>) -> (Outcome, Vec<Metric>) {
 
 fn parts(answer: &Answer) -> Vec<Metric> {
     let values = answer.headers.get_all("server-timing");
-    let metrics: Vec<Metric> = values
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(server_timing::parse)
-        .collect();
-    without_total(metrics)
+    let values = values.iter().filter_map(|value| value.to_str().ok());
+    without_total(server_timing::parse_all(values)).into_iter().map(not_our_name).collect()
+}
+
+/// `other` is our name for what no metric explains.
+fn not_our_name(mut metric: Metric) -> Metric {
+    if metric.name == "other" {
+        metric.name = "other (server)".into();
+    }
+    metric
 }
 
 /// A metric called `total` beside others is their sum: it would count the same time twice.
@@ -90,7 +94,7 @@ mod tests {
             ("db;dur=1, ai;dur=2", &["db", "ai"]),
         ];
         for (value, expected) in cases {
-            let metrics = without_total(server_timing::parse(value));
+            let metrics = without_total(server_timing::parse_all([value]));
             let names: Vec<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
             assert_eq!(names, expected, "{value}");
         }

@@ -1,28 +1,32 @@
 //! Does the server still answer while it waits? Requests in a closed loop, and beside them a
 //! health probe on its intended times.
 
+mod advice;
 mod figures;
+mod findings;
 mod lanes;
 mod probe;
+mod ticker;
 mod verdict;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
-use waitscope_process::{CpuMeter, listeners, own_cpu_seconds};
+use waitscope_process::{CpuMeter, listeners, own_cpu_seconds, with_descendants};
 use waitscope_stats::latencies::Latencies;
 
-use crate::client::{Client, RequestError};
+use crate::client::{Client, ErrorClass, RequestError};
 use crate::request::RequestSpec;
 use crate::server_timing::Metric;
 use crate::target::Target;
 
 pub use figures::record;
 pub use probe::Probes;
-pub use verdict::{Meaning, judge};
+pub use verdict::Meaning;
 
 /// The most requests of one run: each one is kept, since each one is a bar of the timeline.
 pub const MAX_REQUESTS: u64 = 10_000;
@@ -35,8 +39,8 @@ pub const MIN_EVERY: Duration = Duration::from_millis(10);
 pub struct Config {
     /// What to send.
     pub request: RequestSpec,
-    /// Where the health probes go.
-    pub health: Target,
+    /// Where the health probes go, with which headers.
+    pub health: RequestSpec,
     /// How many requests in all, at most [`MAX_REQUESTS`].
     pub requests: u64,
     /// How many of them in flight at once.
@@ -49,6 +53,8 @@ pub struct Config {
     pub max_health: MaxHealth,
     /// How long a request or a probe may take.
     pub timeout: Duration,
+    /// How long to wait for a server that takes no connections yet.
+    pub wait: Duration,
 }
 
 /// How probes are paced.
@@ -232,8 +238,8 @@ impl ProbeSample {
 pub struct Measurement {
     /// Health probes before the first request.
     pub calm: Latencies,
-    /// Whether the health answer is HTML.
-    pub health_is_html: bool,
+    /// Whether the health answer is a page.
+    pub health_is_page: bool,
     /// The slowest health answer that counts as healthy.
     pub limit: Duration,
     /// The requests, by start.
@@ -242,9 +248,11 @@ pub struct Measurement {
     pub probes: Probes,
     /// From the first request to the end of the last.
     pub wall: Duration,
-    /// CPU seconds of the server's processes during that time, if they can be seen.
+    /// Processes that listen where the requests go, as far as they can be seen.
+    pub listening_processes: usize,
+    /// CPU seconds of these and of what they started, during that time.
     pub server_cpu_seconds: Option<f64>,
-    /// CPU seconds of this process during that time.
+    /// CPU seconds of this process during that time and the wait for late probes.
     pub client_cpu_seconds: f64,
     /// Whether the run was stopped.
     pub interrupted: bool,
@@ -265,32 +273,43 @@ pub fn run(
     config.request.build(0)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let measured = runtime.block_on(async {
+    let ready = runtime.block_on(async {
         tokio::select! {
-            ready = prepare(config) => Ok(ready?),
+            ready = prepare(config) => ready,
             () = stop.cancelled() => Err(StallError::Interrupted),
         }
     });
-    let Ready { client, health, calm, health_is_html } = measured?;
+    let Ready { client, health, calm, health_is_page } = match ready {
+        Ok(ready) => ready,
+        Err(error) => {
+            // A name look-up that hangs is not waited for.
+            runtime.shutdown_background();
+            return Err(error);
+        }
+    };
     let calm_median = calm.median().unwrap_or_default();
     on_event(Event::Calm(calm_median));
 
     let limit = config.max_health.limit(calm_median);
-    let server = client.addresses().first().map_or_else(Vec::new, |a| listeners(*a));
-    let meter = CpuMeter::start(&server);
+    let listening: BTreeSet<i32> =
+        client.addresses().iter().flat_map(|address| listeners(*address)).collect();
+    let listening: Vec<i32> = listening.into_iter().collect();
+    let meter = CpuMeter::start(&with_descendants(&listening));
     let client_cpu_before = own_cpu_seconds();
+    let begin = Instant::now();
+    let ticks = ticker::start(begin, config.every)?;
     let run = Arc::new(Run {
         config: config.clone(),
         client,
         health,
         limit,
-        begin: Instant::now(),
+        begin,
         on_event,
         stop: stop.clone(),
         requests_done: CancellationToken::new(),
     });
     let (requests, probes, server_cpu_seconds) = runtime.block_on(async {
-        let probing = tokio::spawn(probe::beside(Arc::clone(&run)));
+        let probing = tokio::spawn(probe::beside(Arc::clone(&run), ticks));
         let requests = lanes::run(&run).await;
         let server_cpu_seconds = meter.and_then(|meter| meter.seconds());
         run.requests_done.cancel();
@@ -300,11 +319,12 @@ pub fn run(
     runtime.shutdown_background();
     Ok(Measurement {
         calm,
-        health_is_html,
+        health_is_page,
         limit,
         wall: wall(&requests),
         requests,
         probes,
+        listening_processes: listening.len(),
         server_cpu_seconds,
         client_cpu_seconds: own_cpu_seconds() - client_cpu_before,
         interrupted: stop.is_cancelled(),
@@ -327,28 +347,37 @@ struct Ready {
     client: Client,
     health: Client,
     calm: Latencies,
-    health_is_html: bool,
+    health_is_page: bool,
 }
 
 /// Looks both targets up, connects once, and takes the calm baseline.
 async fn prepare(config: &Config) -> Result<Ready, StallError> {
-    let client = reach(&config.request.target).await?;
-    let health = reach(&config.health).await?;
-    let (calm, health_is_html) = probe::calm(&health, &config.health, config.timeout).await?;
-    Ok(Ready { client, health, calm, health_is_html })
+    let client = reach(&config.request.target, config.wait).await?;
+    let health = reach(&config.health.target, config.wait).await?;
+    let (calm, health_is_page) = probe::calm(&health, &config.health, config.timeout).await?;
+    Ok(Ready { client, health, calm, health_is_page })
 }
 
-async fn reach(target: &Target) -> Result<Client, StallError> {
-    let reached = async {
-        let client = Client::new(target).await?;
-        client.connect().await?;
-        Ok(client)
-    };
-    reached.await.map_err(|error: RequestError| StallError::Unreachable {
-        url: target.display(),
-        hint: error.class.hint(),
-        error,
-    })
+/// Looks the target up and connects once; tries again for `wait` while nobody listens there.
+async fn reach(target: &Target, wait: Duration) -> Result<Client, StallError> {
+    let since = Instant::now();
+    loop {
+        let reached = async {
+            let client = Client::new(target).await?;
+            client.connect().await?;
+            Ok(client)
+        };
+        match reached.await {
+            Ok(client) => return Ok(client),
+            Err(RequestError { class: ErrorClass::Refused, .. }) if since.elapsed() < wait => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(error) => {
+                let (url, hint) = (target.display(), error.class.hint());
+                return Err(StallError::Unreachable { url, hint, error });
+            }
+        }
+    }
 }
 
 /// Files that this process needs for itself.

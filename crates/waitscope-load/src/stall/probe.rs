@@ -8,11 +8,10 @@ use tokio::task::JoinSet;
 use waitscope_record::MAX_ROWS;
 use waitscope_stats::latencies::Latencies;
 
+use super::ticker::{self, Ticks};
 use super::{Event, ProbeMode, ProbeSample, Run, StallError};
 use crate::client::{Client, ErrorClass, Exchange};
-use crate::pacer::Constant;
 use crate::request::RequestSpec;
-use crate::target::Target;
 
 /// Probes of the calm baseline, and the time between them.
 const CALM_PROBES: u32 = 10;
@@ -28,67 +27,54 @@ const CALM_TIMEOUT: Duration = Duration::from_secs(10);
 /// When one of the probes is not answered with 2xx: there is nothing to compare with then.
 pub(super) async fn calm(
     client: &Client,
-    target: &Target,
+    health: &RequestSpec,
     timeout: Duration,
 ) -> Result<(Latencies, bool), StallError> {
     let mut calm = Latencies::new();
-    let mut is_html = false;
-    let mut pacer = Constant::new(CALM_EVERY);
-    let begin = Instant::now();
+    let mut is_page = false;
+    let mut ticks = ticker::start(Instant::now(), CALM_EVERY)?;
     for _ in 0..CALM_PROBES {
-        // Paced and counted like the probes of the run, so that the two compare; one that waited
-        // for a slow predecessor counts from its actual start.
-        let intended = (begin + pacer.take()).max(Instant::now());
-        tokio::time::sleep_until(intended.into()).await;
-        let exchange = send(client, target, timeout.min(CALM_TIMEOUT)).await?;
-        let url = target.display();
+        let exchange = send(client, health, timeout.min(CALM_TIMEOUT)).await?;
+        let url = health.target.display();
         let answer =
             exchange.answer.map_err(|error| StallError::HealthFails { url: url.clone(), error })?;
         if !answer.is_success() {
             return Err(StallError::Unhealthy { url, status: answer.status });
         }
-        is_html |= answer.content_type().starts_with("text/html");
-        calm.record(exchange.end - intended);
+        is_page |= answer.is_page();
+        calm.record(exchange.end - exchange.start);
+        // Whatever was due meanwhile is past.
+        while ticks.try_recv().is_ok() {}
+        ticks.recv().await;
     }
-    Ok((calm, is_html))
+    Ok((calm, is_page))
 }
 
-async fn send(client: &Client, target: &Target, timeout: Duration) -> http::Result<Exchange> {
-    let request = RequestSpec::get(target.clone()).build(0)?;
-    Ok(client.send(request, timeout).await)
+async fn send(client: &Client, health: &RequestSpec, timeout: Duration) -> http::Result<Exchange> {
+    Ok(client.send(health.build(0)?, timeout).await)
 }
 
 /// Probes until the requests are done, then waits for the probes that are still out.
-pub(super) async fn beside(run: Arc<Run>) -> Probes {
+pub(super) async fn beside(run: Arc<Run>, ticks: Ticks) -> Probes {
     match run.config.probe {
-        ProbeMode::Scheduled => scheduled(&run).await,
+        ProbeMode::Scheduled => scheduled(&run, ticks).await,
         ProbeMode::Sequential => sequential(&run).await,
     }
 }
 
-async fn scheduled(run: &Arc<Run>) -> Probes {
+async fn scheduled(run: &Arc<Run>, mut ticks: Ticks) -> Probes {
     let mut probes = Probes::new(run.limit);
-    let mut pacer = Constant::new(run.config.every);
     let mut out = JoinSet::new();
     // The first one is sent whatever happens: requests may be done before it is due.
-    out.spawn(one(Arc::clone(run), pacer.take()));
+    out.spawn(one(Arc::clone(run), ticks.recv().await.unwrap_or_default()));
     loop {
-        let intended = pacer.take();
-        let due = tokio::time::sleep_until((run.begin + intended).into());
-        tokio::pin!(due);
-        let is_over = loop {
-            tokio::select! {
-                biased;
-                () = run.requests_done.cancelled() => break true,
-                () = run.stop.cancelled() => break true,
-                () = &mut due => break false,
-                Some(ended) = out.join_next() => probes.add_joined(ended),
-            }
-        };
-        if is_over {
-            break;
+        tokio::select! {
+            biased;
+            () = run.requests_done.cancelled() => break,
+            () = run.stop.cancelled() => break,
+            Some(intended) = ticks.recv() => drop(out.spawn(one(Arc::clone(run), intended))),
+            Some(ended) = out.join_next() => probes.add_joined(ended),
         }
-        out.spawn(one(Arc::clone(run), intended));
     }
     while let Some(ended) = out.join_next().await {
         probes.add_joined(ended);
@@ -142,8 +128,10 @@ pub struct Probes {
     pub answered: u64,
     /// Probes that failed: other statuses, errors, timeouts.
     pub failed: u64,
-    /// Probes given up without an answer that are in `latencies` with their age: timeouts (also
-    /// failed) and those still out at an interruption.
+    /// Probes still out when the run was interrupted.
+    pub unfinished: u64,
+    /// Probes without an answer that are in `latencies` with their age: the unfinished ones, and
+    /// those of the failed ones that ran into the timeout.
     pub censored: u64,
     /// Answers and given-up probes that took longer than the limit.
     pub slow: u64,
@@ -164,6 +152,7 @@ impl Probes {
             lag: Latencies::new(),
             answered: 0,
             failed: 0,
+            unfinished: 0,
             censored: 0,
             slow: 0,
             failures: BTreeMap::new(),
@@ -186,6 +175,11 @@ impl Probes {
         self.add_row(sample);
     }
 
+    /// All probes that were sent.
+    pub fn sent(&self) -> u64 {
+        self.answered + self.failed + self.unfinished
+    }
+
     fn add_joined(&mut self, ended: Result<ProbeSample, tokio::task::JoinError>) {
         // A probe does not panic and is not aborted; if it were, it would be missing, not wrong.
         if let Ok(sample) = ended {
@@ -201,11 +195,13 @@ impl Probes {
             // Still out at an interruption: slow perhaps, but not failed.
             (None, None) => None,
         };
-        if let Some((class, example)) = &failure {
+        let unfinished = failure.is_none();
+        self.unfinished += u64::from(unfinished);
+        if let Some((class, example)) = failure {
             self.failed += 1;
-            self.failures.entry(class.clone()).or_insert((0, example.clone())).0 += 1;
+            self.failures.entry(class).or_insert((0, example)).0 += 1;
         }
-        if timed_out || failure.is_none() {
+        if timed_out || unfinished {
             self.censored += 1;
             self.count_latency(sample.latency());
         }
@@ -275,6 +271,7 @@ mod tests {
         probes.add(ProbeSample { error: error(ErrorClass::Timeout), ..sample(400, 9000, None) });
         probes.add(sample(500, 8000, None));
         assert_eq!((probes.answered, probes.failed, probes.censored), (2, 3, 2));
+        assert_eq!((probes.unfinished, probes.sent()), (1, 6));
         // A fast failure is no fast answer: it is in no latency.
         assert_eq!(probes.latencies.count(), 4);
         assert_eq!(probes.slow, 3);

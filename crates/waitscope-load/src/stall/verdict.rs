@@ -2,6 +2,8 @@
 
 use waitscope_record::{StallInputs, StallSummary, Verdict};
 
+use super::advice;
+
 /// What the figures of a run mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
@@ -11,7 +13,7 @@ pub enum Meaning {
     Stalled,
     /// Health failed while requests were in flight.
     HealthFailed,
-    /// No request was answered, or none with a status that shows the work was done.
+    /// No request was answered with a status that shows the work was done.
     NotMeasured,
     /// waitscope itself was too late to tell.
     CannotTell,
@@ -34,100 +36,121 @@ impl Meaning {
 const WAITING_PERCENT: f64 = 20.0;
 const WORKING_PERCENT: f64 = 70.0;
 
-/// Judges a run. `slow` is the number of probes that took longer than the limit.
-pub fn judge(inputs: &StallInputs, summary: &StallSummary, slow: u64) -> (Meaning, Verdict) {
+/// What a stalled server does meanwhile, as far as its CPU share tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    Waiting,
+    Computing,
+    Unknown,
+}
+
+impl Doing {
+    fn of(summary: &StallSummary) -> Self {
+        match summary.server_cpu_percent {
+            Some(percent) if percent < WAITING_PERCENT => Self::Waiting,
+            Some(percent) if percent > WORKING_PERCENT => Self::Computing,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Judges a run. `slow` is the number of probes that took longer than the limit, of `sent`.
+pub(super) fn judge(
+    inputs: &StallInputs,
+    summary: &StallSummary,
+    (slow, sent): (u64, u64),
+) -> (Meaning, Verdict) {
     let meaning = meaning(inputs, summary);
-    let sentence = match meaning {
-        Meaning::Responsive => responsive(summary),
-        Meaning::Stalled => stalled(summary),
-        Meaning::HealthFailed => health_failed(summary),
-        Meaning::NotMeasured => not_measured(summary),
-        Meaning::CannotTell => format!(
-            "waitscope itself started its probes up to {:.0} ms late, so slow answers may be its \
-             own doing",
-            summary.client_lag_p99_ms
-        ),
-    };
     let verdict = Verdict {
         name: meaning.name().into(),
-        sentence,
-        evidence: evidence(inputs, summary, slow),
-        next: next(meaning, inputs, summary),
+        sentence: sentence(meaning, inputs, summary),
+        evidence: evidence(inputs, summary, (slow, sent)),
+        next: advice::next(meaning, Doing::of(summary), inputs, summary),
     };
     (meaning, verdict)
 }
 
 fn meaning(inputs: &StallInputs, summary: &StallSummary) -> Meaning {
+    let limit_ms = inputs.max_health_ms;
+    let slowest_ms = summary.health_slowest_ms.unwrap_or(0.0);
     let answers: u64 = summary.statuses.values().sum();
-    let useful = summary.statuses.keys().any(|status| status.starts_with('2'));
-    let too_slow = summary.health_slowest_ms.is_some_and(|ms| ms > inputs.max_health_ms);
-    if answers == 0 {
+    let worked = summary.statuses.keys().any(|status| status.starts_with('2'));
+    // A late start makes a probe late, and so does a late look at its answer.
+    let own_delay_ms = 2.0 * summary.client_lag_max_ms;
+    if answers == 0 && summary.health_count == 0 {
         Meaning::NotMeasured
-    } else if too_slow && summary.client_lag_p99_ms > inputs.max_health_ms / 2.0 {
+    } else if slowest_ms > limit_ms && slowest_ms - own_delay_ms <= limit_ms {
         Meaning::CannotTell
-    } else if too_slow {
+    } else if slowest_ms > limit_ms {
         Meaning::Stalled
     } else if summary.health_failed > 0 {
         Meaning::HealthFailed
-    } else if !useful || summary.health_count == 0 {
+    } else if !worked {
         Meaning::NotMeasured
     } else {
         Meaning::Responsive
     }
 }
 
-fn responsive(summary: &StallSummary) -> String {
-    format!(
-        "the server answers its health check while {} requests are in flight, so their waits do \
-         not hold it",
-        summary.concurrency
-    )
-}
-
-fn stalled(summary: &StallSummary) -> String {
-    let how = match summary.server_cpu_percent {
-        Some(percent) if percent < WAITING_PERCENT => {
-            format!("waits ({percent:.1} % of a core) instead of serving")
+fn sentence(meaning: Meaning, inputs: &StallInputs, summary: &StallSummary) -> String {
+    let health = path(&inputs.health);
+    match meaning {
+        Meaning::Responsive => format!(
+            "{health} stayed under {} with {} in flight",
+            seconds(inputs.max_health_ms),
+            counted(summary.concurrency, "request")
+        ),
+        Meaning::Stalled => stalled(health, summary),
+        Meaning::HealthFailed => format!(
+            "{} of {health} failed while requests were in flight",
+            counted(summary.health_failed, "probe")
+        ),
+        Meaning::NotMeasured => {
+            let statuses: Vec<&str> = summary.statuses.keys().map(String::as_str).collect();
+            match (statuses.as_slice(), summary.health_count) {
+                ([], 0) => "no request was answered, and neither was the health check".into(),
+                ([], _) => "no request was answered".into(),
+                (statuses, _) => {
+                    format!("no request was answered with 2xx (only {})", statuses.join(", "))
+                }
+            }
         }
-        Some(percent) if percent > WORKING_PERCENT => {
-            format!("computes ({percent:.0} % of a core) instead of serving")
-        }
-        _ => "does not serve".to_owned(),
-    };
-    format!("while requests are in flight the server {how}, and its health check waits with them")
-}
-
-fn health_failed(summary: &StallSummary) -> String {
-    format!(
-        "{} health probes failed while requests were in flight, though they all worked before",
-        summary.health_failed
-    )
-}
-
-fn not_measured(summary: &StallSummary) -> String {
-    let statuses: Vec<&str> = summary.statuses.keys().map(String::as_str).collect();
-    if statuses.is_empty() {
-        return "no request was answered, so nothing can be said about waiting".into();
+        Meaning::CannotTell => format!(
+            "waitscope itself was up to {} late on this machine",
+            seconds(summary.client_lag_max_ms)
+        ),
     }
-    format!(
-        "no request was answered with 2xx (only {}), so the work that would wait was not done",
-        statuses.join(", ")
-    )
 }
 
-fn evidence(inputs: &StallInputs, summary: &StallSummary, slow: u64) -> Vec<String> {
+fn stalled(health: &str, summary: &StallSummary) -> String {
+    let took = format!("{health} took up to {}", seconds(summary.health_slowest_ms.unwrap_or(0.0)));
+    let percent = summary.server_cpu_percent.unwrap_or(0.0);
+    match Doing::of(summary) {
+        Doing::Waiting => format!("it waits ({percent:.1} % CPU) instead of serving; {took}"),
+        Doing::Computing => format!("it computes ({percent:.0} % CPU) instead of serving; {took}"),
+        Doing::Unknown => format!("{took} while requests were in flight"),
+    }
+}
+
+fn evidence(inputs: &StallInputs, summary: &StallSummary, (slow, sent): (u64, u64)) -> Vec<String> {
     let mut evidence = Vec::new();
-    let probes = summary.health_count + summary.health_failed;
-    if probes > 0 {
-        evidence.push(format!(
-            "{slow} of {probes} health probes took longer than {:.0} ms",
-            inputs.max_health_ms
-        ));
+    if sent > 0 {
+        let limit = seconds(inputs.max_health_ms);
+        evidence
+            .push(format!("{slow} of {} took longer than {limit}", counted(sent, "health probe")));
     }
-    if let Some(cpu) = summary.server_cpu_percent {
-        evidence.push(format!("the server used {cpu:.1} % of a core"));
+    if let Some(processes) = summary.server_processes {
+        let who =
+            if processes == 1 { "the process that listens" } else { "the processes that listen" };
+        evidence.push(match summary.server_cpu_percent {
+            Some(cpu) => format!(
+                "{who}, with what it started, used {cpu:.1} % of a core (a server behind a proxy \
+                 is not seen)"
+            ),
+            None => format!("{who} used too little CPU, or ran too briefly, to tell a share"),
+        });
     }
-    if let Some(other) = summary.parts.iter().find(|part| part.name == "other") {
+    if let Some(other) = summary.parts.last() {
         evidence.push(format!(
             "{:.0} % of the answers' time is in no part that the server names",
             other.share_percent
@@ -136,54 +159,27 @@ fn evidence(inputs: &StallInputs, summary: &StallSummary, slow: u64) -> Vec<Stri
     evidence
 }
 
-fn next(meaning: Meaning, inputs: &StallInputs, summary: &StallSummary) -> Vec<String> {
-    let steps: &[&str] = match meaning {
-        Meaning::Stalled if computes(summary) => &[
-            "look for long computing inside an async handler (password hashing, JSON or image \
-             work) and move it to a process pool or a worker thread",
-            "one synchronous worker looks the same: add workers",
-        ],
-        Meaning::Stalled => &[
-            "look for a waiting call inside an async handler: requests.get, time.sleep, a \
-             synchronous database driver, readFileSync, std::thread::sleep",
-            "use its async variant, or send it to a thread: plain `def` in FastAPI, \
-             asyncio.to_thread, tokio::task::spawn_blocking",
-            "one synchronous worker looks the same: add workers or threads",
-        ],
-        Meaning::HealthFailed => &["read the server's log for the time of the failed probes"],
-        Meaning::NotMeasured => {
-            &["send a request that succeeds: check --method, --header and --body"]
-        }
-        Meaning::CannotTell => &["give this machine some idle CPU and run again"],
-        Meaning::Responsive => &[],
-    };
-    let mut steps: Vec<String> = steps.iter().map(|step| (*step).to_owned()).collect();
-    if meaning == Meaning::Responsive {
-        let more = (inputs.concurrency * 10).min(200);
-        steps.push(format!(
-            "try more at once, since pools of 10, 40 or 100 fill up late: -c {more} -n {}",
-            more * 2
-        ));
-    }
-    if inputs.probe == "sequential" {
-        steps.push(
-            "these probes waited for each other, which hides most of a stall: measure with \
-             --probe scheduled"
-                .into(),
-        );
-    }
-    steps
+/// The path of a URL, which says enough on its own screen.
+fn path(url: &str) -> &str {
+    let after_scheme = url.find("://").map_or(0, |at| at + 3);
+    url[after_scheme..].find('/').map_or(url, |at| &url[after_scheme + at..])
 }
 
-fn computes(summary: &StallSummary) -> bool {
-    summary.server_cpu_percent.is_some_and(|percent| percent > WORKING_PERCENT)
+/// `1 request`, `4 requests`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Milliseconds for a reader.
+fn seconds(ms: f64) -> String {
+    if ms < 1000.0 { format!("{ms:.0} ms") } else { format!("{:.1} s", ms / 1000.0) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn inputs() -> StallInputs {
+    pub(super) fn inputs() -> StallInputs {
         StallInputs {
             url: "http://h/".into(),
             method: "GET".into(),
@@ -197,7 +193,7 @@ mod tests {
         }
     }
 
-    fn healthy() -> StallSummary {
+    pub(super) fn healthy() -> StallSummary {
         StallSummary {
             requests: 8,
             concurrency: 4,
@@ -212,72 +208,87 @@ mod tests {
         }
     }
 
-    /// A change to the healthy figures, what they then mean, and a word of the sentence.
+    /// A change to the healthy figures, what they then mean, and words of the sentence.
     type Case = (fn(&mut StallSummary), Meaning, &'static str);
 
     #[test]
     fn figures_have_a_meaning() {
-        let cases: [Case; 10] = [
-            (|_| {}, Meaning::Responsive, "answers its health check"),
-            (|s| s.health_slowest_ms = Some(9800.0), Meaning::Stalled, "waits (1.0 %"),
+        use Meaning::{CannotTell, HealthFailed, NotMeasured, Responsive, Stalled};
+        let cases: [Case; 13] = [
+            (|_| {}, Responsive, "/health stayed under 250 ms with 4 requests in flight"),
+            (|s| s.concurrency = 1, Responsive, "with 1 request in flight"),
+            (|s| s.health_slowest_ms = Some(9800.0), Stalled, "waits (1.0 % CPU)"),
             (
-                |s| {
-                    s.health_slowest_ms = Some(9800.0);
-                    s.server_cpu_percent = Some(99.0);
-                },
-                Meaning::Stalled,
-                "computes (99 %",
+                |s| (s.health_slowest_ms, s.server_cpu_percent) = (Some(9800.0), Some(99.0)),
+                Stalled,
+                "computes (99 % CPU) instead of serving; /health took up to 9.8 s",
             ),
             (
-                |s| {
-                    s.health_slowest_ms = Some(9800.0);
-                    s.server_cpu_percent = None;
-                },
-                Meaning::Stalled,
-                "does not serve",
+                |s| (s.health_slowest_ms, s.server_cpu_percent) = (Some(9800.0), None),
+                Stalled,
+                "/health took up to 9.8 s while",
             ),
-            (|s| s.health_failed = 3, Meaning::HealthFailed, "3 health probes failed"),
-            (|s| s.statuses = [("422".into(), 8)].into(), Meaning::NotMeasured, "only 422"),
-            (|s| s.statuses.clear(), Meaning::NotMeasured, "no request was answered"),
+            (|s| s.health_failed = 3, HealthFailed, "3 probes of /health failed"),
+            (|s| s.statuses = [("422".into(), 8)].into(), NotMeasured, "only 422"),
+            (|s| s.statuses.clear(), NotMeasured, "no request was answered"),
+            // Overloaded, and stalled all the same.
             (
                 |s| {
                     s.statuses = [("503".into(), 8)].into();
                     s.health_slowest_ms = Some(9800.0);
                 },
-                Meaning::Stalled,
+                Stalled,
                 "waits",
             ),
+            // No request came back in time, and health hardly did.
             (
                 |s| {
-                    s.health_slowest_ms = Some(400.0);
-                    s.client_lag_p99_ms = 300.0;
+                    s.statuses.clear();
+                    s.health_slowest_ms = Some(3000.0);
                 },
-                Meaning::CannotTell,
-                "300 ms late",
+                Stalled,
+                "waits",
+            ),
+            // Nothing at all came back: dead or hung, which is no figure.
+            (
+                |s| {
+                    s.statuses.clear();
+                    (s.health_count, s.health_slowest_ms) = (0, Some(3000.0));
+                },
+                NotMeasured,
+                "neither was the health check",
             ),
             (
-                // Late probes that nevertheless came back in time prove that the server answers.
-                |s| s.client_lag_p99_ms = 200.0,
-                Meaning::Responsive,
-                "answers",
+                |s| (s.health_slowest_ms, s.client_lag_max_ms) = (Some(400.0), 300.0),
+                CannotTell,
+                "300 ms late",
+            ),
+            // A lag that cannot explain what was seen is no excuse.
+            (
+                |s| (s.health_slowest_ms, s.client_lag_max_ms) = (Some(7000.0), 500.0),
+                Stalled,
+                "7.0 s",
             ),
         ];
-        for (change, expected, word) in cases {
+        for (change, expected, words) in cases {
             let mut summary = healthy();
             change(&mut summary);
-            let (meaning, verdict) = judge(&inputs(), &summary, 0);
+            let (meaning, verdict) = judge(&inputs(), &summary, (0, 50));
             assert_eq!(meaning, expected, "{summary:?}");
-            assert!(verdict.sentence.contains(word), "{}", verdict.sentence);
+            assert!(verdict.sentence.contains(words), "{}", verdict.sentence);
             assert_eq!(verdict.name, expected.name());
             assert!(!verdict.next.is_empty());
+            // With its name in front it fits a terminal of 80 columns.
+            assert!(verdict.name.len() + 2 + verdict.sentence.len() <= 80, "{}", verdict.sentence);
         }
     }
 
     #[test]
-    fn sequential_probes_are_warned_about() {
-        let mut inputs = inputs();
-        inputs.probe = "sequential".into();
-        let (_, verdict) = judge(&inputs, &healthy(), 0);
-        assert!(verdict.next.iter().any(|step| step.contains("--probe scheduled")));
+    fn the_path_of_a_url_is_shown() {
+        for (url, expected) in
+            [("http://h:1/health", "/health"), ("https://h/a/b?c", "/a/b?c"), ("h", "h")]
+        {
+            assert_eq!(path(url), expected);
+        }
     }
 }

@@ -16,6 +16,11 @@ pub(super) fn percent(percent: f64) -> String {
     with_decimals(percent, usize::from(percent.abs() < 99.95), "%")
 }
 
+/// A share without decimals, for lines of them: `62 %`, `<1 %`.
+pub(super) fn whole_percent(percent: f64) -> String {
+    with_decimals(percent, 0, "%")
+}
+
 /// A rate or another number without a unit: `1.6`, `0.43`, `120`.
 pub(super) fn number(number: f64) -> String {
     with_unit(number, "").trim_end().to_owned()
@@ -91,6 +96,9 @@ mod tests {
         assert_eq!(percent(1.23), "1.2 %");
         assert_eq!(percent(99.96), "100 %");
         assert_eq!(percent(0.01), "<0.1 %");
+        assert_eq!(whole_percent(61.6), "62 %");
+        assert_eq!(whole_percent(0.2), "<1 %");
+        assert_eq!(whole_percent(0.0), "0 %");
         assert_eq!(number(1.6), "1.6");
         assert_eq!(column_ms(1402.14), "1402.1");
         assert_eq!(count(1, "request"), "1 request");

@@ -3,50 +3,62 @@
 use std::collections::BTreeMap;
 
 use url::Url;
-use waitscope_record::{Finding, Record, Severity, StallInputs, StallSummary, Verdict};
+use waitscope_record::{Finding, Part, Record, Severity, StallInputs, StallSummary, Verdict};
 
 use crate::Style;
 use crate::page::{Line, Page, Paint, shorten};
 
 use super::figure;
 use super::table::{Align, Table, name};
-use super::timeline::{self, Palette};
+use super::timeline::{self, OTHER, Palette};
 
-/// Everything about the run.
+/// How much of a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Everything.
+    Full,
+    /// What one of several runs needs: no table, no notes, no advice.
+    Compact,
+}
+
+/// The text of the run.
 pub(super) fn page(
     record: &Record,
     inputs: &StallInputs,
     summary: &StallSummary,
+    detail: Detail,
     style: Style,
 ) -> Page {
     let mut page = overview(record, inputs, summary, style);
+    match detail {
+        Detail::Full => details(&mut page, record, summary, style),
+        Detail::Compact => essentials(&mut page, record, summary, style),
+    }
+    page
+}
+
+fn details(page: &mut Page, record: &Record, summary: &StallSummary, style: Style) {
     page.gap();
-    cost(&mut page, summary);
+    page.extend(server_cpu(summary));
+    page.push(client_cost(summary));
     page.gap();
-    parts(&mut page, record, summary, style);
+    parts_table(page, record, summary, style);
     page.gap();
-    findings(&mut page, &record.findings, style);
+    findings(page, &record.findings, style);
     let verdicts = || record.verdict.iter().chain(&record.other_verdicts);
     let evidence = verdicts().flat_map(|verdict| &verdict.evidence);
     page.list("Evidence:", evidence.map(|text| ("-".to_owned(), text)), style);
     let next = verdicts().flat_map(|verdict| &verdict.next);
     let numbered = next.enumerate().map(|(at, text)| (format!("{}.", at + 1), text));
     page.list("Next:", numbered, style);
-    page
 }
 
-/// The run in short, as one of several: headline, verdict, timeline, and warnings if any.
-pub(super) fn compact(
-    record: &Record,
-    inputs: &StallInputs,
-    summary: &StallSummary,
-    style: Style,
-) -> Page {
-    let mut page = overview(record, inputs, summary, style);
+fn essentials(page: &mut Page, record: &Record, summary: &StallSummary, style: Style) {
+    parts_line(page, summary, style);
     page.gap();
+    page.extend(server_cpu(summary));
     let warnings = record.findings.iter().filter(|finding| finding.severity == Severity::Warning);
-    findings(&mut page, warnings, style);
-    page
+    findings(page, warnings, style);
 }
 
 fn overview(record: &Record, inputs: &StallInputs, summary: &StallSummary, style: Style) -> Page {
@@ -207,27 +219,49 @@ fn verdict_line(page: &mut Page, lead: &str, verdict: &Verdict, style: Style) {
     page.wrap(lead, 2, &verdict.sentence, style);
 }
 
-/// What the run cost the server, and waitscope itself.
-fn cost(page: &mut Page, summary: &StallSummary) {
-    let seconds = summary.server_cpu_seconds.map(figure::seconds);
-    let percent = summary.server_cpu_percent.map(figure::percent);
+/// What the run cost the server: `server CPU: 1.2 % of one core (0.23 s)`.
+fn server_cpu(summary: &StallSummary) -> Option<Line> {
+    // The system counts CPU time in steps of this size: nothing counted is less than one step.
+    const STEP_S: f64 = 0.01;
+    let (percent, seconds) = (summary.server_cpu_percent, summary.server_cpu_seconds);
+    let (percent, seconds) = if seconds.is_some_and(|seconds| seconds < STEP_S) {
+        let step_percent = STEP_S / summary.wall_s * 100.0;
+        // Rounded up, so that it stays a bound; a run of no length bounds nothing.
+        let bound = (step_percent * 10.0).ceil() / 10.0;
+        let percent =
+            (bound.is_finite() && bound > 0.0).then(|| format!("under {}", figure::percent(bound)));
+        (percent, Some(format!("under {}", figure::seconds(STEP_S))))
+    } else {
+        (percent.map(figure::percent), seconds.map(figure::seconds))
+    };
     let server = match (percent, seconds) {
         (Some(percent), Some(seconds)) => format!("{percent} of one core ({seconds})"),
         (Some(percent), None) => format!("{percent} of one core"),
         (None, Some(seconds)) => seconds,
-        (None, None) => String::new(),
+        (None, None) => return None,
     };
-    if !server.is_empty() {
-        page.push(Line::plain(&format!("server CPU: {server}")));
-    }
+    Some(Line::plain(&format!("server CPU: {server}")))
+}
+
+/// What the run cost waitscope itself, and how late that made it.
+fn client_cost(summary: &StallSummary) -> Line {
     let own = figure::seconds(summary.client_cpu_seconds);
     let lag = figure::time_ms(summary.client_lag_p99_ms);
     let text = format!("client CPU: {own}, probes sent up to {lag} late (p99)");
-    page.push(Line::painted(Paint::Faint, &text));
+    Line::painted(Paint::Faint, &text)
+}
+
+/// The server's own parts of the answers' time, and what they leave unexplained: the last one, if
+/// it has that name, because a server may call a part of its own the same.
+fn split_rest(parts: &[Part]) -> (&[Part], Option<&Part>) {
+    match parts.split_last() {
+        Some((rest, named)) if rest.name == OTHER => (named, Some(rest)),
+        _ => (parts, None),
+    }
 }
 
 /// Where the answers' time went, by their `Server-Timing` headers.
-fn parts(page: &mut Page, record: &Record, summary: &StallSummary, style: Style) {
+fn parts_table(page: &mut Page, record: &Record, summary: &StallSummary, style: Style) {
     if summary.parts.is_empty() {
         return;
     }
@@ -237,15 +271,30 @@ fn parts(page: &mut Page, record: &Record, summary: &StallSummary, style: Style)
         (Align::Right, &["median ms"]),
         (Align::Right, &["share"]),
     ]);
-    for part in &summary.parts {
-        let swatch = palette.swatch(&part.name).with(Paint::Plain, " ");
+    let (named, rest) = split_rest(&summary.parts);
+    let named = named.iter().map(|part| (palette.swatch(&part.name), part));
+    for (swatch, part) in named.chain(rest.map(|rest| (palette.rest_swatch(), rest))) {
         table.row(vec![
-            swatch.with(Paint::Plain, &name(&part.name, style)),
+            swatch.with(Paint::Plain, " ").with(Paint::Plain, &name(&part.name, style)),
             Line::plain(&figure::column_ms(part.median_ms)),
             Line::plain(&figure::percent(part.share_percent)),
         ]);
     }
-    page.extend(table.lines());
+    page.extend(table.lines(style));
+}
+
+/// The shares alone, in the order of the timeline's key: `time      other 62 %  db 0 %`.
+fn parts_line(page: &mut Page, summary: &StallSummary, style: Style) {
+    if summary.parts.is_empty() {
+        return;
+    }
+    let (named, rest) = split_rest(&summary.parts);
+    let share = |part: &Part| {
+        let share = figure::whole_percent(part.share_percent);
+        Line::plain(&format!("{} {share}", name(&part.name, style)))
+    };
+    let shares = rest.into_iter().chain(named).map(share);
+    page.flow(timeline::lead("time"), timeline::GUTTER, shares, 2, style);
 }
 
 fn findings<'a>(page: &mut Page, findings: impl IntoIterator<Item = &'a Finding>, style: Style) {

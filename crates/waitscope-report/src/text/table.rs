@@ -20,8 +20,6 @@ pub(super) struct Table {
     rows: Vec<Vec<Line>>,
 }
 
-const BETWEEN: &str = "   ";
-
 impl Table {
     pub(super) fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
@@ -31,8 +29,8 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The headings, then the rows.
-    pub(super) fn lines(self) -> Vec<Line> {
+    /// The headings, then the rows; the columns stand closer where they would not fit otherwise.
+    pub(super) fn lines(self, style: Style) -> Vec<Line> {
         let mut rows = self.headings();
         rows.extend(self.rows);
         let width_of = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(Line::width).max();
@@ -42,7 +40,10 @@ impl Table {
             .enumerate()
             .map(|(at, (align, _))| (*align, width_of(at).unwrap_or(0)))
             .collect();
-        rows.into_iter().map(|cells| aligned(&columns, cells)).collect()
+        let gaps = columns.len().saturating_sub(1);
+        let wide = columns.iter().map(|(_, width)| width).sum::<usize>() + 3 * gaps;
+        let between = if wide > style.columns() { "  " } else { "   " };
+        rows.into_iter().map(|cells| aligned(&columns, between, cells)).collect()
     }
 
     /// The lines of the headings; short ones stand right above the figures.
@@ -57,11 +58,11 @@ impl Table {
     }
 }
 
-fn aligned(columns: &[(Align, usize)], cells: Vec<Line>) -> Line {
+fn aligned(columns: &[(Align, usize)], between: &str, cells: Vec<Line>) -> Line {
     let mut line = Line::default();
     for (at, (cell, (align, columns))) in cells.into_iter().zip(columns).enumerate() {
         if at > 0 {
-            line.push(Paint::Plain, BETWEEN);
+            line.push(Paint::Plain, between);
         }
         let missing = " ".repeat(columns - cell.width());
         match align {
@@ -95,7 +96,7 @@ mod tests {
             table.row(vec![Line::plain(&name(&mode, style)), Line::plain(most)]);
         }
         let mut page = Page::default();
-        page.extend(table.lines());
+        page.extend(table.lines(style));
         let expected = [
             "                              most",
             "mode                       at once",

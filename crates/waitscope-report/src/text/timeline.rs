@@ -14,9 +14,9 @@ use crate::page::{Line, Page, Paint};
 use axis::Scale;
 use health::Probe;
 use requests::Request;
-use row::GUTTER;
 
-pub(super) use parts::Palette;
+pub(super) use parts::{OTHER, Palette};
+pub(super) use row::GUTTER;
 
 /// Draws the timeline; nothing for a record without requests and probes.
 pub(super) fn draw(
@@ -45,20 +45,19 @@ pub(super) fn draw(
     page.extend(bars);
     page.extend(health::rows(&probes, scale, columns - labels, &Glyphs::of(style.unicode)));
     page.gap();
-    legend(page, &requests, &palette, remark, style);
     let marks = health::legend(&probes, inputs.max_health_ms);
-    if !marks.is_empty() {
-        page.flow(lead("health"), GUTTER, marks, 2, style);
+    let groups = [("requests: ", requests_key(&requests, &palette, style)), ("health: ", marks)];
+    let groups = groups.into_iter().filter(|(_, entries)| !entries.is_empty());
+    for ((about, entries), title) in groups.zip(["key", ""]) {
+        page.flow(lead(title).with(Paint::Plain, about), GUTTER, entries, 2, style);
+    }
+    if let Some(remark) = remark {
+        page.wrap(lead(""), GUTTER, &remark, style);
     }
 }
 
-fn legend(
-    page: &mut Page,
-    requests: &[Request],
-    palette: &Palette,
-    remark: Option<String>,
-    style: Style,
-) {
+/// What the glyphs of the bars mean, of those that occur.
+fn requests_key(requests: &[Request], palette: &Palette, style: Style) -> Vec<Line> {
     let mut entries = Vec::new();
     if !palette.is_empty() {
         entries.extend(palette.legend(style));
@@ -67,15 +66,11 @@ fn legend(
     if requests.iter().any(Request::failed) {
         entries.push(Line::painted(Paint::Bad, "x").with(Paint::Plain, " failed"));
     }
-    if !entries.is_empty() {
-        page.flow(lead("requests"), GUTTER, entries, 2, style);
-    }
-    if let Some(remark) = remark {
-        page.wrap(lead(""), GUTTER, &remark, style);
-    }
+    entries
 }
 
-fn lead(title: &str) -> Line {
+/// What stands left of the time axis's columns.
+pub(super) fn lead(title: &str) -> Line {
     Line::painted(Paint::Faint, &format!("{title:GUTTER$}"))
 }
 

@@ -4,4 +4,5 @@ mod fixtures;
 mod headline;
 mod meaning;
 mod odd;
+mod run;
 mod snapshots;

@@ -1,15 +1,19 @@
 //! What a demo says its figures mean: only what they show.
 
-use waitscope_record::{DemoSummary, ModeRow};
+use waitscope_record::{DemoSummary, ModeRow, Record};
 use waitscope_report::{Style, demo_closing_text, demo_run_text, text};
 
-use crate::fixtures::{demo, demo_of, mode};
+use crate::fixtures::{change, demo, demo_of, interrupted_demo, mode};
 
 fn closing(modes: Vec<ModeRow>) -> String {
     let surprises = vec!["blocking did not block".to_owned()];
     let summary = DemoSummary { modes, as_expected: false, surprises };
-    // As one line, so that expectations need not know where lines are broken.
-    let text = demo_closing_text(&demo_of(summary), Style::default());
+    one_line(&demo_of(summary))
+}
+
+/// As one line, so that expectations need not know where lines are broken.
+fn one_line(record: &Record) -> String {
+    let text = demo_closing_text(record, Style::default());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -60,4 +64,37 @@ fn an_interrupted_demo_says_what_it_covers() {
     record.interrupted = true;
     let text = demo_closing_text(&record, Style::default());
     assert!(text.starts_with("interrupted: only 1 intake mode measured to the end\n"), "{text}");
+}
+
+#[test]
+fn a_mode_that_was_cut_off_counts_as_such() {
+    let mut record = interrupted_demo();
+    let text = one_line(&record);
+    assert!(text.starts_with("interrupted: only 2 intake modes measured to the end "), "{text}");
+    let expected = "blocking: cut off after 3.2 s with 0 of 8 tickets created: until then a health \
+                    probe waited as long as 2.6 s, with 1 provider call in flight at once.";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains(" blocking >3.2 s "), "{text}");
+    assert!(!text.contains("instead of"), "{text}");
+    for run in &mut record.runs {
+        run.interrupted = true;
+    }
+    let text = one_line(&record);
+    assert!(text.starts_with("interrupted: no intake mode was measured to the end "), "{text}");
+}
+
+#[test]
+fn times_are_compared_only_between_complete_modes() {
+    let compared = "and the tickets 18.8 s instead of 4.6 s";
+    assert!(one_line(&demo()).contains(compared));
+    for (at, name) in [(0, "async"), (2, "blocking")] {
+        let mut record = demo();
+        change(&mut record.runs[at], |_, summary| {
+            summary.statuses = [("201".into(), 5), ("503".into(), 3)].into();
+        });
+        let text = one_line(&record);
+        assert!(!text.contains("instead of"), "{text}");
+        let expected = format!("{name}: only 5 of 8 tickets were created: health took ");
+        assert!(text.contains(&expected), "{text}");
+    }
 }

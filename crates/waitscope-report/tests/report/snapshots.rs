@@ -7,7 +7,9 @@ use waitscope_report::{Style, text};
 use crate::fixtures;
 
 const NARROW: Style = Style { width: 80, color: false, unicode: true };
+const NARROWEST: Style = Style { width: 60, ..NARROW };
 const WIDE: Style = Style { width: 120, ..NARROW };
+const WIDEST: Style = Style { width: 160, ..NARROW };
 const ASCII: Style = Style { unicode: false, ..NARROW };
 const COLOR: Style = Style { color: true, ..NARROW };
 
@@ -29,10 +31,24 @@ fn runs_of_every_shape() {
         ("packed", fixtures::many_requests_run(60, 16)),
         ("packed_partly", fixtures::many_requests_run(120, 40)),
         ("demo", fixtures::demo()),
+        ("demo_interrupted", fixtures::interrupted_demo()),
     ];
     for (name, record) in cases {
         check(&format!("{name}_80"), &record, NARROW);
         check(&format!("{name}_120"), &record, WIDE);
+    }
+}
+
+#[test]
+fn the_narrowest_and_the_widest() {
+    for (name, record) in [
+        ("blocking_parts", fixtures::blocking_run(true)),
+        ("interrupted", fixtures::interrupted_run()),
+        ("packed", fixtures::many_requests_run(60, 16)),
+        ("demo", fixtures::demo()),
+    ] {
+        check(&format!("{name}_60"), &record, NARROWEST);
+        check(&format!("{name}_160"), &record, WIDEST);
     }
 }
 

@@ -16,14 +16,14 @@ const MAX_FILE_BYTES: u64 = 256 << 20;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RequestArgs {
     /// The request method; POST when there is a body, otherwise GET
-    #[arg(long, value_parser = method, help_heading = "Request")]
+    #[arg(short = 'X', long, alias = "request", value_parser = method, help_heading = "Request")]
     method: Option<Method>,
     /// A header, such as 'Authorization: Bearer abc'; repeatable
     #[arg(short = 'H', long, value_name = "NAME:VALUE", value_parser = header,
           help_heading = "Request")]
     header: Vec<(HeaderName, HeaderValue)>,
-    /// The body: text, or @FILE
-    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Request")]
+    /// The body: text, or @FILE; JSON unless a Content-Type header says otherwise
+    #[arg(short = 'd', long, alias = "data", value_name = "TEXT|@FILE", help_heading = "Request")]
     body: Option<String>,
     /// One body per line, taken in turn
     #[arg(long, value_name = "FILE.jsonl", conflicts_with = "body", help_heading = "Request")]
@@ -60,7 +60,7 @@ fn method(text: &str) -> Result<Method, String> {
     }
 }
 
-fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+pub(super) fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     let Some((name, value)) = text.split_once(':') else {
         return Err("write NAME:VALUE, such as 'X-API-Key: abc'".into());
     };

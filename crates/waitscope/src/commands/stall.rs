@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use waitscope_load::stall::{
     self, Config, Event, MAX_REQUESTS, MIN_EVERY, MaxHealth, Meaning, ProbeMode, StallError,
 };
@@ -11,7 +12,7 @@ use waitscope_load::{RequestSpec, Target};
 use waitscope_record::Record;
 
 use crate::args::OutputArgs;
-use crate::commands::request::RequestArgs;
+use crate::commands::request::{RequestArgs, header};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// The health endpoint: a path on the same server, or a URL
     #[arg(long, value_name = "PATH|URL", default_value = "/health")]
     health: String,
+    /// A header for the health endpoint, which gets none of the others; repeatable
+    #[arg(long, value_name = "NAME:VALUE", value_parser = header)]
+    health_header: Vec<(HeaderName, HeaderValue)>,
     /// Time between the intended starts of two health probes
     #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = every,
           allow_hyphen_values = true)]
@@ -60,6 +64,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", default_value = "120s",
           allow_hyphen_values = true, value_parser = units::positive_duration)]
     timeout: Duration,
+    /// How long to wait for a server that takes no connections yet
+    #[arg(long, value_name = "DURATION", default_value = "0s", allow_hyphen_values = true,
+          value_parser = units::duration)]
+    wait: Duration,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -81,7 +89,7 @@ fn max_health(text: &str) -> Result<MaxHealth, String> {
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let config = config(args)?;
     let output = Output::open(&args.output)?;
-    let stop = Stop::on_signals().map_err(Failure::cannot_measure)?;
+    let stop = Stop::on_signals(130).map_err(Failure::cannot_measure)?;
     let progress = Progress::requests(args.output.quiet, "", config.requests);
     let (record, meaning) = measure(&config, &progress, &stop)?;
     progress.finish();
@@ -109,7 +117,7 @@ pub(super) fn measure(
         }
     };
     let measured = stall::run(config, Arc::new(on_event), &stop.token).map_err(|error| {
-        progress.clear();
+        progress.finish();
         match error {
             StallError::Interrupted => Failure::Interrupted,
             StallError::Request(_) => Failure::usage(error),
@@ -142,6 +150,8 @@ fn config(args: &Args) -> Result<Config, Failure> {
     let target = Target::parse(url).map_err(Failure::usage)?;
     let health =
         target.join(&args.health).map_err(|error| Failure::usage(format!("--health: {error}")))?;
+    let mut health = RequestSpec::get(health);
+    health.headers.extend(args.health_header.iter().cloned());
     let request: RequestSpec = args.request.spec(target)?;
     Ok(Config {
         request,
@@ -152,6 +162,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
         probe: args.probe,
         max_health: args.max_health,
         timeout: args.timeout,
+        wait: args.wait,
     })
 }
 

@@ -45,6 +45,6 @@ fn sequential_probes_hide_the_stall_in_few_answers() {
         .map(|line| line.split(' ').nth(5).unwrap().parse().unwrap())
         .collect();
     let [asynchronous, thread, blocking] = counts[..] else { panic!("{counts:?}") };
-    assert!((30..=60).contains(&asynchronous) && (30..=60).contains(&thread), "{counts:?}");
-    assert!((3..=8).contains(&blocking), "{counts:?}");
+    assert!((30..=70).contains(&asynchronous) && (30..=70).contains(&thread), "{counts:?}");
+    assert!((2..=8).contains(&blocking), "{counts:?}");
 }

@@ -22,9 +22,13 @@ pub(crate) struct Ran {
 
 impl Waitscope {
     pub(crate) fn new(command: &str) -> Self {
+        Self::bare().args([command])
+    }
+
+    /// Without a command.
+    pub(crate) fn bare() -> Self {
         let mut waitscope = Command::new(env!("CARGO_BIN_EXE_waitscope"));
-        waitscope.arg(command).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
-        waitscope.stdin(Stdio::null());
+        waitscope.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
         Self(waitscope)
     }
 

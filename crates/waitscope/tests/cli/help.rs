@@ -45,6 +45,38 @@ fn bad_input_gets_one_line_and_exit_2() {
 }
 
 #[test]
+fn an_argument_that_is_no_text_is_refused_and_no_panic() {
+    use std::os::unix::ffi::OsStrExt;
+    let odd = std::ffi::OsStr::from_bytes(b"\xff");
+    Waitscope::new("stall").args([odd]).run().exits(2).complains(&["UTF-8"]);
+    Waitscope::bare().args([odd]).run().exits(2).complains(&["error"]);
+}
+
+#[test]
+fn flags_of_other_tools_are_understood_or_answered_plainly() {
+    let ran = Waitscope::new("stall").args(["http://h/", "--insecure"]).run().exits(2);
+    assert!(!ran.stderr.contains("-- --insecure"), "{ran:#?}");
+    for args in [["-d", "@no-such-file"], ["--data", "@no-such-file"]] {
+        let ran = Waitscope::new("stall").args(["http://h/"]).args(args).run();
+        ran.exits(2).complains(&["cannot read no-such-file"]);
+    }
+}
+
+#[test]
+fn secrets_are_in_no_error() {
+    let ran = Waitscope::new("stall").args(["ftp://me:s3cret@h/"]).run().exits(2);
+    assert!(!ran.stderr.contains("s3cret"), "{ran:#?}");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join(".env"), "PROVIDER_API_KEY=sk-s3cret key\n").unwrap();
+    let tickets = || Waitscope::new("tickets").directory(directory.path());
+    let ran = tickets().run().exits(2);
+    assert!(!ran.stderr.contains("s3cret"), "{ran:#?}");
+    ran.complains(&[".env", "quotes"]);
+    // Help is help, whatever stands in `.env`.
+    assert!(tickets().args(["--help"]).run().exits(0).stdout.contains("--intake-mode"));
+}
+
+#[test]
 fn servers_refuse_bad_settings_with_one_line() {
     let cases: [(&[&str], &[&str]); 10] = [
         (&["provider", "--port", "99999"], &["--port"]),

@@ -53,6 +53,24 @@ fn an_interrupted_demo_keeps_what_it_has_and_leaves_no_process_behind() {
 }
 
 #[test]
+fn a_demo_whose_provider_dies_keeps_the_modes_that_it_has() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("demo.json");
+    let demo = Waitscope::new("demo").args(["--output", file.to_str().unwrap()]).spawn();
+    let provider = servers_of(&demo)[0];
+    // The first mode takes some 5 to 6 s.
+    std::thread::sleep(Duration::from_secs(8));
+    kill_process(Pid::from_raw(provider).unwrap(), Signal::KILL).unwrap();
+    let ran = Ran::of(demo.wait_with_output().unwrap()).exits(3);
+    assert!(ran.stdout.contains("intake mode: async"), "{ran:#?}");
+    let record = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    keeps_to_the_schema(&record);
+    assert_eq!(record["runs"][0]["name"], "async");
+    assert_eq!(record["summary"]["as_expected"], false);
+    ran.complains(&["provider"]);
+}
+
+#[test]
 fn children_end_even_when_the_demo_is_killed() {
     let mut demo = Waitscope::new("demo").args(["--json"]).spawn();
     let servers = servers_of(&demo);
@@ -70,14 +88,16 @@ fn servers_of(demo: &Child) -> Vec<i32> {
     let parent = i32::try_from(demo.id()).unwrap();
     let started = Instant::now();
     loop {
-        let children: Vec<i32> = procfs::process::all_processes()
+        let mut children: Vec<(u64, i32)> = procfs::process::all_processes()
             .unwrap()
             .filter_map(|process| process.ok()?.stat().ok())
             .filter(|stat| stat.ppid == parent)
-            .map(|stat| stat.pid)
+            .map(|stat| (stat.starttime, stat.pid))
             .collect();
         if children.len() == 2 {
-            return children;
+            // The provider is started first.
+            children.sort_unstable();
+            return children.into_iter().map(|(_, pid)| pid).collect();
         }
         assert!(started.elapsed() < Duration::from_mins(1), "no servers: {children:?}");
         std::thread::sleep(Duration::from_millis(50));

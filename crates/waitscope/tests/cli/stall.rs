@@ -50,7 +50,7 @@ fn a_blocking_call_in_an_async_handler_is_a_stall() {
     assert!(summary["wall_s"].as_f64().unwrap() >= 3.6, "{summary}");
     assert!(summary["health_slowest_ms"].as_f64().unwrap() > 800.0, "{summary}");
     assert!(summary["server_cpu_percent"].as_f64().unwrap() < 20.0, "{summary}");
-    assert!(record["verdict"]["sentence"].as_str().unwrap().contains("waits"));
+    assert!(record["verdict"]["sentence"].as_str().unwrap().contains("it waits"));
 }
 
 #[test]
@@ -93,6 +93,41 @@ fn what_cannot_be_measured_is_exit_3_in_one_line() {
     for (args, words) in cases {
         Waitscope::new("stall").args(args).run().exits(3).complains(words);
     }
+}
+
+#[test]
+fn a_failed_run_leaves_no_file_and_touches_no_older_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("r.json");
+    let fail = || {
+        let output = file.to_str().unwrap();
+        Waitscope::new("stall").args(["http://127.0.0.1:1/", "--output", output]).run().exits(3)
+    };
+    fail();
+    assert!(!file.exists());
+    fs::write(&file, "older").unwrap();
+    fail();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "older");
+}
+
+#[test]
+fn a_server_that_starts_late_is_waited_for() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}/v1/models");
+    let stall = Waitscope::new("stall").args([&url, "-n", "1", "--wait", "60s"]).spawn();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let _provider = Waitscope::new("provider").args(["--port", &port.to_string()]).serve();
+    super::fixture::Ran::of(stall.wait_with_output().unwrap()).exits(0);
+}
+
+#[test]
+fn a_health_check_behind_a_key_gets_its_header() {
+    let provider = provider("fixed:10ms");
+    let url = format!("{}/v1/models", provider.url());
+    let stall = |headers: &[&str]| Waitscope::new("stall").args([&url]).args(headers).run();
+    // The provider takes any header; what is wrong with one shows that it is read.
+    stall(&["--health-header", "X-Key: abc"]).exits(0);
+    stall(&["--health-header", "oops"]).exits(2).complains(&["NAME:VALUE"]);
 }
 
 #[test]

@@ -19,6 +19,8 @@ const MOST_ROWS: usize = 3;
 enum Mark {
     Fast,
     Slow,
+    /// Still out when the run was interrupted.
+    Out,
     Failed,
 }
 
@@ -27,6 +29,7 @@ impl Mark {
         match self {
             Self::Fast => '.',
             Self::Slow => 'o',
+            Self::Out => '~',
             Self::Failed => 'x',
         }
     }
@@ -34,7 +37,7 @@ impl Mark {
     fn paint(self) -> Paint {
         match self {
             Self::Fast => Paint::Good,
-            Self::Slow => Paint::Caution,
+            Self::Slow | Self::Out => Paint::Caution,
             Self::Failed => Paint::Bad,
         }
     }
@@ -66,6 +69,9 @@ impl Probe {
             Some(_) if series.number(row, "ok") != Some(1.0) => Mark::Failed,
             Some(end) if end - intended_ms > max_health_ms => Mark::Slow,
             Some(_) => Mark::Fast,
+            None if is_missing(series, row, "status") && is_missing(series, row, "error") => {
+                Mark::Out
+            }
             None => Mark::Failed,
         };
         Some(Self { intended_ms, end_ms, mark })
@@ -75,6 +81,10 @@ impl Probe {
     pub(super) fn latest_ms(&self) -> f64 {
         self.end_ms.unwrap_or(self.intended_ms)
     }
+}
+
+fn is_missing(series: &Series, row: usize, column: &str) -> bool {
+    series.number(row, column).is_none() && series.text(row, column).is_none()
 }
 
 /// The wait of one probe as a line.
@@ -204,6 +214,7 @@ pub(super) fn legend(probes: &[Probe], max_health_ms: f64) -> Vec<Line> {
     let meanings = [
         (Mark::Fast, format!("within {limit}")),
         (Mark::Slow, format!("slower than {limit}")),
+        (Mark::Out, "still out".to_owned()),
         (Mark::Failed, "failed".to_owned()),
     ];
     let seen = meanings.iter().filter(|(mark, _)| count(*mark) > 0);
@@ -212,7 +223,49 @@ pub(super) fn legend(probes: &[Probe], max_health_ms: f64) -> Vec<Line> {
 
 #[cfg(test)]
 mod tests {
+    use waitscope_record::Cell;
+
     use super::*;
+
+    #[test]
+    fn what_became_of_a_probe() {
+        let missing = Cell::Missing(());
+        let timeout = || Cell::Text("timeout".into());
+        let cases = [
+            // end_ms, status, error, ok
+            (
+                [Cell::Number(3.0), Cell::Number(200.0), missing.clone(), Cell::Number(1.0)],
+                Mark::Fast,
+            ),
+            (
+                [Cell::Number(300.0), Cell::Number(200.0), missing.clone(), Cell::Number(1.0)],
+                Mark::Slow,
+            ),
+            (
+                [Cell::Number(3.0), Cell::Number(503.0), missing.clone(), Cell::Number(0.0)],
+                Mark::Failed,
+            ),
+            ([Cell::Number(3.0), missing.clone(), timeout(), Cell::Number(0.0)], Mark::Failed),
+            ([missing.clone(), missing.clone(), timeout(), Cell::Number(0.0)], Mark::Failed),
+            (
+                [missing.clone(), Cell::Number(200.0), missing.clone(), Cell::Number(0.0)],
+                Mark::Failed,
+            ),
+            ([missing.clone(), missing.clone(), missing.clone(), Cell::Number(0.0)], Mark::Out),
+        ];
+        for (cells, expected) in cases {
+            let columns = ["end_ms", "status", "error", "ok", "intended_ms"].map(String::from);
+            let row = cells.into_iter().chain([Cell::Number(0.0)]).collect();
+            let series = Series {
+                name: "health".into(),
+                unit: None,
+                columns: columns.into(),
+                rows: vec![row],
+            };
+            let probes = Probe::read(&series, 250.0);
+            assert_eq!(probes[0].mark, expected, "{:?}", series.rows);
+        }
+    }
 
     fn wait(first: usize, last: usize) -> Wait {
         Wait { extent: Extent { first, last }, mark: Mark::Slow, took_ms: None, runs_on: false }

@@ -11,7 +11,7 @@ use crate::text::table;
 const MOST: usize = 16;
 
 /// The name of the time that no part explains, as in the summary.
-const OTHER: &str = "other";
+pub(in crate::text) const OTHER: &str = "other";
 
 /// One part of the bars.
 #[derive(Debug)]
@@ -51,23 +51,25 @@ impl Palette {
         self.parts.is_empty()
     }
 
-    /// The glyph of a part or of `other`, blank for what the bars do not show.
+    /// The glyph of a part, blank for one that the bars do not show.
     pub(in crate::text) fn swatch(&self, name: &str) -> Line {
         let known = self.parts.iter().find(|part| part.name == name);
-        match known {
-            Some(part) => glyph_line(part.paint, part.glyph),
-            None if name == OTHER && !self.is_empty() => glyph_line(Paint::Faint, self.other),
-            None => Line::plain(" "),
-        }
+        known.map_or_else(|| Line::plain(" "), |part| glyph_line(part.paint, part.glyph))
+    }
+
+    /// The glyph of what no part explains, blank if the bars have no parts.
+    pub(in crate::text) fn rest_swatch(&self) -> Line {
+        if self.is_empty() { Line::plain(" ") } else { glyph_line(Paint::Faint, self.other) }
     }
 
     /// What each glyph means.
     pub(super) fn legend(&self, style: Style) -> Vec<Line> {
-        let names = std::iter::once(OTHER).chain(self.parts.iter().map(|part| part.name.as_str()));
-        let entry = |name| {
-            self.swatch(name).with(Paint::Plain, " ").with(Paint::Plain, &table::name(name, style))
+        let entry = |swatch: Line, name: &str| {
+            swatch.with(Paint::Plain, " ").with(Paint::Plain, &table::name(name, style))
         };
-        names.map(entry).collect()
+        let parts =
+            self.parts.iter().map(|part| entry(glyph_line(part.paint, part.glyph), &part.name));
+        std::iter::once(entry(self.rest_swatch(), OTHER)).chain(parts).collect()
     }
 
     /// The parts' times in one row of the series, in the palette's order; 0 where absent.

@@ -5,7 +5,7 @@ use crate::page::{Line, Paint, width};
 use super::axis::Extent;
 
 /// Columns left of the time axis, for what a row is about.
-pub(super) const GUTTER: usize = 10;
+pub(in crate::text) const GUTTER: usize = 10;
 
 /// A row of single-column cells. What does not fit is not drawn.
 #[derive(Debug, Clone)]

@@ -13,6 +13,10 @@ pub(super) fn surprises(probe: ProbeMode, rows: &[ModeRow], runs: &[Record]) -> 
     });
     rows.iter()
         .zip(summaries)
+        .zip(runs)
+        // A run that was cut short has no shape.
+        .filter(|(_, run)| !run.interrupted)
+        .map(|(pair, _)| pair)
         .flat_map(|(row, summary)| {
             let expectations = if row.mode == "blocking" {
                 blocking(probe, row, summary)
@@ -54,7 +58,8 @@ fn blocking(probe: ProbeMode, row: &ModeRow, summary: &StallSummary) -> Expectat
             ),
         ),
         ProbeMode::Sequential => (
-            (3..=8).contains(&summary.health_count),
+            // 3 to 8 as a rule; in a few runs of a hundred two probes catch all the waits.
+            (2..=8).contains(&summary.health_count),
             format!("3 to 8 health answers come back, but there were {}", summary.health_count),
         ),
     });
@@ -84,7 +89,8 @@ fn overlapping(probe: ProbeMode, row: &ModeRow, summary: &StallSummary) -> Expec
     ];
     if probe == ProbeMode::Sequential {
         expectations.push((
-            (30..=60).contains(&summary.health_count),
+            // One per 100 ms of a run of up to 7 s.
+            (30..=70).contains(&summary.health_count),
             format!("about 45 health answers come back, but there were {}", summary.health_count),
         ));
     }

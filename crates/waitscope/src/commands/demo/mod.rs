@@ -27,7 +27,7 @@ const MODES: [&str; 3] = ["async", "thread", "blocking"];
 const TICKETS: &str = include_str!("tickets.jsonl");
 const CONCURRENCY: u64 = 4;
 
-/// See what one waiting call does to a service, in 45 s
+/// See what one waiting call does to a service, in half a minute
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Starts a simulated AI provider and a ticket service on free ports of this \
@@ -48,40 +48,38 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Measures the three modes, prints each as soon as it is known, and closes with a table.
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
-    let output = Output::open(&args.output)?;
-    let stop = Stop::on_signals().map_err(Failure::cannot_measure)?;
-    let started_at = output::now();
-    let provider = Provider::start(args.seed)?;
-    let mut modes = Vec::new();
-    let mut runs: Vec<Record> = Vec::new();
-    for mode in MODES {
-        match one_mode(args, mode, &provider, &stop) {
-            Ok((row, record)) => {
-                if output.is_text() {
-                    print(&waitscope_report::demo_run_text(&record, output::style()))?;
-                }
-                let interrupted = record.interrupted;
-                modes.push(row);
-                runs.push(record);
-                if interrupted {
-                    break;
-                }
-            }
-            Err(Failure::Interrupted) if !runs.is_empty() => break,
-            Err(failure) => return Err(failure),
-        }
-    }
-    let record = record(args, started_at, modes, runs, &stop);
-    let text = waitscope_report::demo_closing_text(&record, output::style());
-    output.deliver_as(&record, Some(&text))?;
-    Ok(exit(&record, args.output.exit_zero))
+/// What was measured so far.
+#[derive(Default)]
+struct SoFar {
+    modes: Vec<ModeRow>,
+    runs: Vec<Record>,
 }
 
-fn print(text: &str) -> Result<(), Failure> {
-    let printed = console::print(text);
-    printed.map_err(|error| Failure::cannot_measure(format!("cannot write to stdout: {error}")))
+/// Measures the three modes, prints each as soon as it is known, and closes with a table. Whatever
+/// goes wrong on the way, the modes that were measured are shown and written.
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let output = Output::open(&args.output)?;
+    let stop = Stop::on_signals(130).map_err(Failure::cannot_measure)?;
+    let started_at = output::now();
+    let provider = Provider::start(args.seed)?;
+    let mut so_far = SoFar::default();
+    let failed = MODES.iter().find_map(|mode| {
+        if stop.token.is_cancelled() {
+            return Some(Failure::Interrupted);
+        }
+        one_mode(args, mode, &provider, &stop, &output, &mut so_far).err()
+    });
+    match failed {
+        Some(failure) if so_far.runs.is_empty() => return Err(failure),
+        _ => {}
+    }
+    let record = record(args, started_at, so_far, &stop);
+    let text = waitscope_report::demo_closing_text(&record, output::style());
+    output.deliver_as(&record, Some(&text))?;
+    match failed {
+        Some(Failure::Interrupted) | None => Ok(exit(&record, args.output.exit_zero)),
+        Some(failure) => Err(failure),
+    }
 }
 
 fn one_mode(
@@ -89,10 +87,9 @@ fn one_mode(
     mode: &str,
     provider: &Provider,
     stop: &Stop,
-) -> Result<(ModeRow, Record), Failure> {
-    if stop.token.is_cancelled() {
-        return Err(Failure::Interrupted);
-    }
+    output: &Output,
+    so_far: &mut SoFar,
+) -> Result<(), Failure> {
     provider.reset()?;
     let tickets = Tickets::start(mode, provider.url())?;
     let config = config(args, tickets.url())?;
@@ -108,11 +105,15 @@ fn one_mode(
     }
     record.machine = None;
     record.name = Some(mode.to_owned());
-    let row = match &record.body {
-        Body::Stall { summary, .. } => row(mode, summary, provider.max_in_flight()?),
-        Body::Demo { .. } => return Err(Failure::cannot_measure("a run of demo is a stall run")),
-    };
-    Ok((row, record))
+    if output.is_text() {
+        // The closing text meets the same trouble, and there it is reported.
+        let _ = console::print(&waitscope_report::demo_run_text(&record, output::style()));
+    }
+    if let Body::Stall { summary, .. } = &record.body {
+        so_far.modes.push(row(mode, summary, provider.max_in_flight()?));
+        so_far.runs.push(record);
+    }
+    Ok(())
 }
 
 fn config(args: &Args, url: &str) -> Result<Config, Failure> {
@@ -121,7 +122,7 @@ fn config(args: &Args, url: &str) -> Result<Config, Failure> {
     let bodies: Vec<Bytes> =
         TICKETS.lines().map(|line| Bytes::from_static(line.as_bytes())).collect();
     Ok(Config {
-        health,
+        health: RequestSpec::get(health),
         requests: bodies.len() as u64,
         request: RequestSpec { target, method: Method::POST, headers: HeaderMap::new(), bodies },
         concurrency: CONCURRENCY,
@@ -129,6 +130,7 @@ fn config(args: &Args, url: &str) -> Result<Config, Failure> {
         probe: args.probe,
         max_health: MaxHealth::Auto,
         timeout: Duration::from_mins(2),
+        wait: Duration::ZERO,
     })
 }
 
@@ -144,13 +146,8 @@ fn row(mode: &str, summary: &StallSummary, provider_max_in_flight: u64) -> ModeR
     }
 }
 
-fn record(
-    args: &Args,
-    started_at: String,
-    modes: Vec<ModeRow>,
-    runs: Vec<Record>,
-    stop: &Stop,
-) -> Record {
+fn record(args: &Args, started_at: String, so_far: SoFar, stop: &Stop) -> Record {
+    let SoFar { modes, runs } = so_far;
     let inputs = DemoInputs {
         requests: TICKETS.lines().count() as u64,
         concurrency: CONCURRENCY,
@@ -171,7 +168,12 @@ fn record(
 fn exit(record: &Record, exit_zero: bool) -> Exit {
     match &record.body {
         _ if record.interrupted => Exit::Interrupted,
+        _ if record.runs.iter().any(cannot_tell) => Exit::CannotMeasure,
         Body::Demo { summary, .. } if !summary.as_expected && !exit_zero => Exit::Found,
         _ => Exit::Clean,
     }
+}
+
+fn cannot_tell(run: &Record) -> bool {
+    run.verdict.as_ref().is_some_and(|verdict| verdict.name == Meaning::CannotTell.name())
 }

@@ -15,22 +15,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long it may take to answer a question about itself.
 const ASK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Settings that a user's environment may hold for services of their own.
-const SETTINGS: [&str; 12] = [
-    "API_KEY",
-    "DATABASE_URL",
-    "DB_POOL",
-    "DB_POOL_SIZE",
-    "DB_POOL_TIMEOUT",
-    "INTAKE_MODE",
-    "PORT",
-    "PROVIDER_API_KEY",
-    "PROVIDER_MAX_CONCURRENCY",
-    "PROVIDER_TIMEOUT",
-    "PROVIDER_URL",
-    "RUST_LOG",
-];
-
 /// The simulated provider.
 pub(super) struct Provider {
     child: ServerChild,
@@ -88,6 +72,13 @@ pub(super) struct Tickets {
     _directory: TempDir,
 }
 
+impl Drop for Tickets {
+    /// At once: in blocking mode an orderly end would wait for the tickets in flight.
+    fn drop(&mut self) {
+        self.child.kill();
+    }
+}
+
 impl Tickets {
     pub(super) fn start(mode: &str, provider_url: &str) -> Result<Self, Failure> {
         let directory = tempfile::Builder::new()
@@ -123,8 +114,7 @@ fn this_binary() -> Result<Command, Failure> {
         std::env::current_exe().map_err(Failure::cannot_measure)?
     };
     let mut command = Command::new(path);
-    for name in SETTINGS {
-        command.env_remove(name);
-    }
+    // Settings that a user has for services of their own are none of the demo's.
+    command.env_clear();
     Ok(command)
 }

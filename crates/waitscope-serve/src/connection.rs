@@ -1,0 +1,129 @@
+//! One client's connection, from its first byte to its end.
+
+use std::future::{Future as _, poll_fn};
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::{BodyFromHyper, Patience};
+
+/// Serves one connection until its client leaves, or until `stop` is cancelled and every request
+/// that had arrived by then is answered. Errors are logged and end only this connection.
+pub(crate) async fn run(
+    stream: TcpStream,
+    router: Router,
+    stop: CancellationToken,
+    patience: Patience,
+) {
+    // Small writes (one event of a stream each) must leave at once; a failure costs only latency.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY");
+    }
+    let unread = Arc::new(AtomicBool::new(false));
+    let socket = Socket { stream, stop: stop.clone(), unread: Arc::clone(&unread) };
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(patience.head)
+            .serve_connection(
+                TokioIo::new(socket),
+                TowerToHyperService::new(BodyFromHyper(router))
+            )
+    );
+    let ended = tokio::select! {
+        biased;
+        ended = &mut connection => ended,
+        () = stop.cancelled() => finish(connection, &unread).await,
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection ended early");
+    }
+}
+
+type Connection = http1::Connection<TokioIo<Socket>, TowerToHyperService<BodyFromHyper>>;
+
+/// Answers what has arrived. A connection that is told to shut down between two requests closes
+/// at once: a request that is there already must be read first.
+async fn finish(mut connection: Pin<&mut Connection>, unread: &AtomicBool) -> hyper::Result<()> {
+    let early = poll_fn(|context| match connection.as_mut().poll(context) {
+        Poll::Ready(ended) => Poll::Ready(Some(ended)),
+        Poll::Pending if unread.load(Ordering::Relaxed) => Poll::Pending,
+        Poll::Pending => Poll::Ready(None),
+    });
+    if let Some(ended) = early.await {
+        return ended;
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+/// A client's socket that notes, once the server stops, whether the client has sent what is not
+/// read yet. The runtime learns of new bytes only between two turns of its event loop, and a
+/// handler may have held that: so the kernel is asked.
+struct Socket {
+    stream: TcpStream,
+    stop: CancellationToken,
+    unread: Arc<AtomicBool>,
+}
+
+impl Socket {
+    fn has_bytes(&self) -> bool {
+        let mut byte = [MaybeUninit::uninit()];
+        SockRef::from(&self.stream).peek(&mut byte).is_ok_and(|bytes| bytes > 0)
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let unread = read.is_pending() && self.stop.is_cancelled() && self.has_bytes();
+        self.unread.store(unread, Ordering::Relaxed);
+        read
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
