@@ -58,8 +58,16 @@ pub(crate) fn parse() -> Result<Cli, Exit> {
     Cli::try_parse().map_err(|error| show(&error))
 }
 
+#[expect(clippy::disallowed_methods, reason = "nothing runs yet")]
 /// A broken file is an error and not ignored.
 fn load_dot_env() -> Result<(), Exit> {
+    // A NUL can be in no environment variable, and setting one panics.
+    if std::fs::read(".env").is_ok_and(|bytes| bytes.contains(&0)) {
+        if !asks_for_help() {
+            console::error(".env has a NUL byte: mend or remove that line");
+        }
+        return Err(Exit::Usage);
+    }
     match dotenvy::from_path(".env") {
         Ok(()) => Ok(()),
         Err(error) if error.not_found() => Ok(()),

@@ -55,11 +55,17 @@ impl Output {
 /// Whether the file can be written. An older result is not touched, and no empty file is left: a
 /// run that fails has no result.
 fn check(path: &Path) -> std::io::Result<()> {
-    if path.exists() {
-        return OpenOptions::new().append(true).open(path).map(drop);
+    match std::fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
+        Ok(there) if there.is_file() => OpenOptions::new().append(true).open(path).map(drop),
+        // Opening a pipe would tell its reader that all is over.
+        Ok(_pipe_or_device) => Ok(()),
+        Err(_) => {
+            let is_link = path.is_symlink();
+            OpenOptions::new().append(true).create(true).open(path)?;
+            if is_link { Ok(()) } else { std::fs::remove_file(path) }
+        }
     }
-    OpenOptions::new().write(true).create_new(true).open(path)?;
-    std::fs::remove_file(path)
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> String {

@@ -22,6 +22,8 @@ pub(crate) fn prepare(args: StopArgs) -> Result<Stop, Failure> {
         .with_target(false)
         .with_ansi(console::may_color(&io::stderr()))
         .with_writer(io::stderr)
+        // A log that cannot be written is lost; the subscriber would panic over it.
+        .log_internal_errors(false)
         .init();
     // A server that is told twice is cut short, and that is no error either.
     Stop::on_signals(0).and_then(|stop| stop.or_with_stdin(args)).map_err(Failure::cannot_measure)

@@ -1,10 +1,14 @@
-//! Told to stop: Ctrl-C, SIGTERM, or, for a child of ours, the end of its standard input.
+//! Told to stop: Ctrl-C, SIGTERM, a terminal that vanishes, or, for a child of ours, the end of its standard input.
 
 use std::io::Read;
+use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tokio_util::sync::CancellationToken;
+
+/// Signals that follow the first one this soon are no second wish.
+const SAME_WISH: Duration = Duration::from_millis(500);
 
 /// Whether a server also ends when its standard input closes.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -22,19 +26,25 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Listens for SIGINT and SIGTERM on a thread of its own: an event loop that is held runs no
+    /// Listens for SIGINT, SIGTERM and SIGHUP on a thread of its own: an event loop that is held runs no
     /// signal handler. The first signal asks to stop, the second one ends the process at once with
     /// `impatient` (children notice by their standard input and end too).
     pub(crate) fn on_signals(impatient: i32) -> std::io::Result<Self> {
         let stop = Self { token: CancellationToken::new() };
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let token = stop.token.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
-            for (earlier, _signal) in signals.forever().enumerate() {
-                if earlier > 0 {
-                    std::process::exit(impatient);
+            let mut first: Option<Instant> = None;
+            for _signal in signals.forever() {
+                match first {
+                    // timeout(1) signals the process and then its group: that is one wish.
+                    Some(asked) if asked.elapsed() < SAME_WISH => {}
+                    Some(_) => std::process::exit(impatient),
+                    None => {
+                        first = Some(Instant::now());
+                        token.cancel();
+                    }
                 }
-                token.cancel();
             }
         })?;
         Ok(stop)

@@ -5,6 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use rustls::CertificateError;
+
 /// The kinds of trouble that are counted apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorClass {
@@ -112,7 +114,7 @@ impl RequestError {
         let hint = match inner {
             None if error.kind() == io::ErrorKind::UnexpectedEof => " (does it speak plain http?)",
             Some(rustls::Error::InvalidMessage(_)) => " (does it speak plain http?)",
-            Some(rustls::Error::InvalidCertificate(_)) => {
+            Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
                 " (name the authority that signed it in SSL_CERT_FILE)"
             }
             _ => "",

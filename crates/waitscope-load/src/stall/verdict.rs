@@ -73,13 +73,10 @@ pub(super) fn judge(
 fn meaning(inputs: &StallInputs, summary: &StallSummary) -> Meaning {
     let limit_ms = inputs.max_health_ms;
     let slowest_ms = summary.health_slowest_ms.unwrap_or(0.0);
-    let answers: u64 = summary.statuses.values().sum();
     let worked = summary.statuses.keys().any(|status| status.starts_with('2'));
     // A late start makes a probe late, and so does a late look at its answer.
     let own_delay_ms = 2.0 * summary.client_lag_max_ms;
-    if answers == 0 && summary.health_count == 0 {
-        Meaning::NotMeasured
-    } else if slowest_ms > limit_ms && slowest_ms - own_delay_ms <= limit_ms {
+    if slowest_ms > limit_ms && slowest_ms - own_delay_ms <= limit_ms {
         Meaning::CannotTell
     } else if slowest_ms > limit_ms {
         Meaning::Stalled
@@ -107,12 +104,9 @@ fn sentence(meaning: Meaning, inputs: &StallInputs, summary: &StallSummary) -> S
         ),
         Meaning::NotMeasured => {
             let statuses: Vec<&str> = summary.statuses.keys().map(String::as_str).collect();
-            match (statuses.as_slice(), summary.health_count) {
-                ([], 0) => "no request was answered, and neither was the health check".into(),
-                ([], _) => "no request was answered".into(),
-                (statuses, _) => {
-                    format!("no request was answered with 2xx (only {})", statuses.join(", "))
-                }
+            match statuses.as_slice() {
+                [] => "no request was answered".into(),
+                _ => format!("no request was answered with 2xx (only {})", statuses.join(", ")),
             }
         }
         Meaning::CannotTell => format!(
@@ -211,10 +205,9 @@ mod tests {
     /// A change to the healthy figures, what they then mean, and words of the sentence.
     type Case = (fn(&mut StallSummary), Meaning, &'static str);
 
-    #[test]
-    fn figures_have_a_meaning() {
+    fn cases() -> [Case; 14] {
         use Meaning::{CannotTell, HealthFailed, NotMeasured, Responsive, Stalled};
-        let cases: [Case; 13] = [
+        [
             (|_| {}, Responsive, "/health stayed under 250 ms with 4 requests in flight"),
             (|s| s.concurrency = 1, Responsive, "with 1 request in flight"),
             (|s| s.health_slowest_ms = Some(9800.0), Stalled, "waits (1.0 % CPU)"),
@@ -249,14 +242,24 @@ mod tests {
                 Stalled,
                 "waits",
             ),
-            // Nothing at all came back: dead or hung, which is no figure.
+            // Nothing at all came back, though the health check did before: the worst stall.
             (
                 |s| {
                     s.statuses.clear();
-                    (s.health_count, s.health_slowest_ms) = (0, Some(3000.0));
+                    (s.health_count, s.health_failed) = (0, 61);
+                    s.health_slowest_ms = Some(3000.0);
                 },
-                NotMeasured,
-                "neither was the health check",
+                Stalled,
+                "up to 3.0 s",
+            ),
+            // The server is gone.
+            (
+                |s| {
+                    s.statuses.clear();
+                    (s.health_count, s.health_failed, s.health_slowest_ms) = (0, 2, None);
+                },
+                HealthFailed,
+                "2 probes",
             ),
             (
                 |s| (s.health_slowest_ms, s.client_lag_max_ms) = (Some(400.0), 300.0),
@@ -269,8 +272,12 @@ mod tests {
                 Stalled,
                 "7.0 s",
             ),
-        ];
-        for (change, expected, words) in cases {
+        ]
+    }
+
+    #[test]
+    fn figures_have_a_meaning() {
+        for (change, expected, words) in cases() {
             let mut summary = healthy();
             change(&mut summary);
             let (meaning, verdict) = judge(&inputs(), &summary, (0, 50));

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
+use std::str::FromStr;
 use std::time::Duration;
 
 use waitscope_tickets::{ApiKey, Config, IntakeMode};
@@ -9,7 +10,7 @@ use waitscope_tickets::{ApiKey, Config, IntakeMode};
 use crate::exit::{Exit, Failure};
 use crate::serving;
 use crate::stop::StopArgs;
-use crate::units::positive_duration_or_seconds;
+use crate::units::{count, positive_duration_or_seconds};
 
 /// A help desk's intake that waits for an AI provider in one of three ways
 ///
@@ -33,11 +34,11 @@ pub(crate) struct Args {
     intake_mode: IntakeMode,
     /// Worker threads of an event loop, in the mode thread
     #[arg(long, env, hide_env_values = true, value_name = "N")]
-    #[arg(default_value_t = Config::default().threads)]
+    #[arg(default_value_t = Config::default().threads, value_parser = some::<NonZeroU16>)]
     threads: NonZeroU16,
     /// Event loops; one is what one uvicorn process has
     #[arg(long, env, hide_env_values = true, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = some::<u16>)]
     event_loops: u16,
     /// The database, sqlite:FILE; the file is made when it is missing
     #[arg(long, env, hide_env_values = true, value_name = "URL")]
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     database_url: String,
     /// Database connections of an event loop
     #[arg(long, env, hide_env_values = true, value_name = "N")]
-    #[arg(default_value_t = Config::default().db_pool_size)]
+    #[arg(default_value_t = Config::default().db_pool_size, value_parser = some::<NonZeroU32>)]
     db_pool_size: NonZeroU32,
     /// How long a request waits for a database connection
     #[arg(long, env, hide_env_values = true, value_name = "DURATION", default_value = "5s")]
@@ -72,6 +73,12 @@ pub(crate) struct Args {
     provider_embed_model: String,
     #[command(flatten)]
     stop: StopArgs,
+}
+
+/// Reads a number of threads, loops or connections: more than these are a mistake.
+fn some<T: FromStr>(text: &str) -> Result<T, String> {
+    const MOST: u64 = 1024;
+    count(MOST)(text)?.to_string().parse().map_err(|_| format!("must be at most {MOST}"))
 }
 
 /// Serves until it is told to stop.
@@ -170,13 +177,13 @@ mod tests {
             ("--intake-mode=fast", "async, thread, blocking"),
             ("--database-url=postgres://me:s3cret@host/db", "sqlite:FILE"),
             ("--provider-url=http://me:s3cret@host", "PROVIDER_API_KEY"),
-            ("--db-pool-size=0", "zero"),
+            ("--db-pool-size=0", "from 1 to 1024"),
             ("--db-pool-timeout=0", "more than zero"),
             ("--db-pool-timeout=5sec", "us, ms, s, m, h"),
             ("--provider-timeout=-1", "negative"),
             ("--provider-max-concurrency=0", "zero"),
-            ("--threads=0", "zero"),
-            ("--event-loops=0", "1..=1024"),
+            ("--threads=0", "from 1 to 1024"),
+            ("--event-loops=0", "from 1 to 1024"),
             ("--port=65536", "65535"),
         ] {
             let error = config(line).unwrap_err();

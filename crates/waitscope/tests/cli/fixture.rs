@@ -55,6 +55,16 @@ impl Waitscope {
         self
     }
 
+    pub(crate) fn stderr(mut self, to: impl Into<Stdio>) -> Self {
+        self.0.stderr(to);
+        self
+    }
+
+    /// Starts it with captured output, and errors going where they were sent.
+    pub(crate) fn spawn_as_is(mut self) -> Child {
+        self.0.stdout(Stdio::piped()).spawn().unwrap()
+    }
+
     pub(crate) fn run(mut self) -> Ran {
         Ran::of(self.0.output().unwrap())
     }

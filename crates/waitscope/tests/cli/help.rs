@@ -72,13 +72,16 @@ fn secrets_are_in_no_error() {
     let ran = tickets().run().exits(2);
     assert!(!ran.stderr.contains("s3cret"), "{ran:#?}");
     ran.complains(&[".env", "quotes"]);
+    std::fs::write(directory.path().join(".env"), "A=\0\n").unwrap();
+    tickets().run().exits(2).complains(&[".env", "NUL"]);
     // Help is help, whatever stands in `.env`.
     assert!(tickets().args(["--help"]).run().exits(0).stdout.contains("--intake-mode"));
 }
 
 #[test]
 fn servers_refuse_bad_settings_with_one_line() {
-    let cases: [(&[&str], &[&str]); 10] = [
+    let cases: [(&[&str], &[&str]); 11] = [
+        (&["tickets", "--db-pool-size", "4294967295"], &["from 1 to 1024"]),
         (&["provider", "--port", "99999"], &["--port"]),
         (&["provider", "--mode", "asleep"], &["--mode", "outage"]),
         (&["provider", "--speed", "-1"], &["--speed"]),

@@ -30,6 +30,20 @@ fn an_interrupted_stall_prints_what_it_has() {
 }
 
 #[test]
+fn two_signals_at_once_are_one_wish() {
+    // As timeout(1) sends them: to the process, and at once to its group.
+    let provider = provider("fixed:400ms");
+    let url = format!("{}/v1/complete?ttft=0.4&tokens=1&tok_ms=1", provider.url());
+    let child = Waitscope::new("stall").args([&url, "-n", "1000", "--json"]).spawn();
+    std::thread::sleep(Duration::from_secs(3));
+    for _ in 0..2 {
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    }
+    let record = Ran::of(child.wait_with_output().unwrap()).exits(130).record();
+    assert_eq!(record["interrupted"], true);
+}
+
+#[test]
 fn an_interrupt_before_the_first_request_is_130_in_one_line() {
     // A server that takes connections and never answers keeps the baseline waiting.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

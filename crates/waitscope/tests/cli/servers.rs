@@ -24,11 +24,30 @@ fn servers_say_where_they_listen_and_end_with_0() {
             let port: u16 = address.unwrap_or_else(|| panic!("{first}")).parse().unwrap();
             std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
             kill_process(Pid::from_child(&child), signal).unwrap();
-            // Told twice, it ends all the same; it may be gone already.
+            // Told twice, as by timeout(1), it ends all the same; it may be gone already.
             let _ = kill_process(Pid::from_child(&child), signal);
             Ran::of(child.wait_with_output().unwrap()).exits(0);
         }
     }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_stops_nothing() {
+    let provider = provider("fixed:10ms");
+    let directory = tempfile::tempdir().unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut tickets = server("tickets", 0, directory.path())
+        .args(["--provider-url", provider.url()])
+        .stderr(full)
+        .spawn_as_is();
+    let mut first = String::new();
+    BufReader::new(tickets.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let url = first.trim().strip_prefix("listening on ").unwrap();
+    for _ in 0..2 {
+        assert_eq!(post_ticket(&format!("{url}/v1/tickets")), Some(201));
+    }
+    kill_process(Pid::from_child(&tickets), Signal::TERM).unwrap();
+    assert_eq!(tickets.wait().unwrap().code(), Some(0));
 }
 
 #[test]

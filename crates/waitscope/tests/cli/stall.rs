@@ -111,6 +111,21 @@ fn a_failed_run_leaves_no_file_and_touches_no_older_one() {
 }
 
 #[test]
+fn a_record_goes_into_a_pipe_as_well() {
+    let provider = provider("fixed:10ms");
+    let url = format!("{}/v1/models", provider.url());
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let from = pipe.clone();
+    let reader = std::thread::spawn(move || fs::read_to_string(from).unwrap());
+    let output = pipe.to_str().unwrap();
+    Waitscope::new("stall").args([&url, "-n", "1", "--output", output]).run().exits(0);
+    keeps_to_the_schema(&serde_json::from_str(&reader.join().unwrap()).unwrap());
+}
+
+#[test]
 fn a_server_that_starts_late_is_waited_for() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}/v1/models");

@@ -129,7 +129,8 @@ fn config(args: &Args, url: &str) -> Result<Config, Failure> {
         every: Duration::from_millis(100),
         probe: args.probe,
         max_health: MaxHealth::Auto,
-        timeout: Duration::from_mins(2),
+        // Longer than the slowest ticket, and few enough probes for a limit of 1,024 files.
+        timeout: Duration::from_mins(1),
         wait: Duration::ZERO,
     })
 }
