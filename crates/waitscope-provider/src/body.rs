@@ -3,57 +3,27 @@
 use std::error::Error;
 
 use axum::extract::Request;
-use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, EXPECT};
-use http::{HeaderMap, StatusCode};
-use http_body_util::BodyExt as _;
+use http::StatusCode;
 use serde::de::DeserializeOwned;
+use waitscope_serve::{BodyError, BodyLimits};
 
 use crate::error::ApiError;
 
-/// The longest body that is taken.
-const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
-/// How much of a body that is too long is read and thrown away, so that its client is done with
-/// writing and reads the answer. Closing the connection at once would reset it under the client.
-const MAX_DISCARDED_BYTES: usize = 128 * 1024 * 1024;
+/// The longest body that is taken, and how much of a longer one is thrown away.
+const LIMITS: BodyLimits = BodyLimits { taken: 16 * 1024 * 1024, discarded: 128 * 1024 * 1024 };
 
 /// Reads a body.
 ///
 /// # Errors
-/// 413 when it is longer than [`MAX_BODY_BYTES`], 408 when it stops coming, 400 when it breaks off.
-pub(crate) async fn read(request: Request) -> Result<Bytes, ApiError> {
-    let (head, mut body) = request.into_parts();
-    let mut too_large = declared_bytes(&head.headers) > MAX_BODY_BYTES;
-    if too_large && head.headers.contains_key(EXPECT) {
-        // This client waits for leave to send.
-        return Err(body_too_large());
-    }
-    let (mut kept, mut seen) = (Vec::new(), 0_usize);
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
-        seen = seen.saturating_add(data.len());
-        if seen > MAX_BODY_BYTES {
-            too_large = true;
-            kept = Vec::new();
+/// 413 when it is too long, 408 when it stops coming, 400 when it breaks off.
+pub(crate) async fn read(request: Request) -> Result<Vec<u8>, ApiError> {
+    waitscope_serve::read_body(request, LIMITS).await.map_err(|error| match error {
+        BodyError::TooLarge => {
+            let message = format!("The body is longer than {} MiB.", LIMITS.taken / (1024 * 1024));
+            ApiError::request(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
         }
-        if seen > MAX_DISCARDED_BYTES {
-            break;
-        }
-        if !too_large {
-            kept.extend_from_slice(&data);
-        }
-    }
-    if too_large { Err(body_too_large()) } else { Ok(kept.into()) }
-}
-
-fn declared_bytes(headers: &HeaderMap) -> usize {
-    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    length.and_then(|length| length.parse().ok()).unwrap_or(0)
-}
-
-fn body_too_large() -> ApiError {
-    let message = format!("The body is longer than {} MiB.", MAX_BODY_BYTES / (1024 * 1024));
-    ApiError::request(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+        BodyError::Broken(error) => broken(&error),
+    })
 }
 
 fn broken(error: &axum::Error) -> ApiError {

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 use tokio::time::Instant;
+use waitscope_serve::CLIENT_LEFT;
 use waitscope_stats::draw::Draws;
-use waitscope_wire::rate_limit::format_reset;
 
 use crate::account::Account;
 use crate::config::Mode;
-use crate::counts::CLIENT_LEFT;
 use crate::error::ApiError;
+use crate::limit_headers::limit_headers;
 use crate::model::latency::at_speed;
 use crate::model::quota::LimitState;
 use crate::server::App;
@@ -50,10 +50,7 @@ impl Call {
 
     /// Says whose quota the answer's headers tell.
     pub(crate) fn charge_to(&mut self, account: Account) {
-        let ledger = self.app.ledger();
-        if let Some(share) = ledger.quota_share(&self.app.config) {
-            self.limits = ledger.accounts.states(account, share, self.app.now());
-        }
+        self.limits = self.app.limits(account);
     }
 
     /// The mode it is answered in, unless that is an outage.
@@ -115,19 +112,7 @@ impl Call {
 
     /// The `x-ratelimit-*` headers: the quota's state right after this call was judged.
     pub(crate) fn limit_headers(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for limit in &self.limits {
-            let mut insert = |what, value: String| {
-                let name = format!("x-ratelimit-{what}-{}", limit.name).parse::<HeaderName>();
-                if let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(value)) {
-                    headers.insert(name, value);
-                }
-            };
-            insert("limit", limit.limit.to_string());
-            insert("remaining", limit.remaining.to_string());
-            insert("reset", format_reset(limit.reset));
-        }
-        headers
+        limit_headers(&self.limits)
     }
 
     fn count(&mut self, status: u16, tokens: (u64, u64)) {

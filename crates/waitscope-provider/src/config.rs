@@ -33,7 +33,7 @@ impl Default for Config {
 pub enum Mode {
     /// A good day.
     Normal,
-    /// Every wait is 8 times as long.
+    /// Every call takes 8 times as long, but for one that is refused.
     Slow,
     /// Every call is answered 503 after 30 ms.
     Outage,

@@ -2,10 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// The status under which a call is counted whose client left before its answer was complete
-/// (nginx's convention).
-pub(crate) const CLIENT_LEFT: u16 = 499;
-
 /// The counts of all calls since the start or the last reset.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
@@ -39,6 +35,8 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
+    use waitscope_serve::CLIENT_LEFT;
+
     use super::*;
 
     #[test]

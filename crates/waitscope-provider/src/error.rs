@@ -29,20 +29,14 @@ pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     /// How long after the call's arrival it is told.
     pub(crate) after: Duration,
-    retry: Option<Retry>,
+    /// How long a refused call is told to wait.
+    retry_after: Option<Duration>,
+    /// It would not fit then either.
+    never_fits: bool,
     message: String,
     kind: &'static str,
     param: Option<String>,
     code: &'static str,
-}
-
-/// What a refused call is told about trying again.
-#[derive(Debug, Clone, Copy)]
-enum Retry {
-    /// When it would fit.
-    After(Duration),
-    /// It never would.
-    Never,
 }
 
 impl ApiError {
@@ -55,7 +49,8 @@ impl ApiError {
         Self {
             status,
             after: Duration::ZERO,
-            retry: None,
+            retry_after: None,
+            never_fits: false,
             message: message.into(),
             kind: "invalid_request_error",
             param: None,
@@ -104,23 +99,20 @@ impl ApiError {
         Self {
             kind: limit.name,
             after: REFUSAL_AFTER,
-            retry: Some(fits_after.map_or(Retry::Never, Retry::After)),
+            retry_after: Some(fits_after.unwrap_or(limit.reset)),
+            never_fits: fits_after.is_none(),
             ..error
         }
     }
 
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        let Some(retry) = self.retry else { return headers };
+        let Some(wait) = self.retry_after else { return headers };
         headers.insert(RETRY_AFTER, REFUSAL_RETRY_AFTER_SECONDS.into());
-        match retry {
-            Retry::After(wait) => {
-                let ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-                headers.insert(RETRY_AFTER_MS, ms.into());
-            }
-            Retry::Never => {
-                headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
-            }
+        let ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+        headers.insert(RETRY_AFTER_MS, ms.into());
+        if self.never_fits {
+            headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         headers
     }

@@ -17,6 +17,7 @@ mod call;
 mod config;
 mod counts;
 mod error;
+mod limit_headers;
 mod metrics;
 pub mod model;
 mod paced;

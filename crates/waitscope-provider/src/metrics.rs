@@ -22,7 +22,7 @@ pub(crate) struct Snapshot {
     pub(crate) max_in_flight: u64,
     pub(crate) tokens_in: u64,
     pub(crate) tokens_out: u64,
-    /// Every account's limits; empty when nothing is limited.
+    /// Every listed model's limits; empty when nothing is limited.
     pub(crate) limits: Vec<(&'static str, Vec<LimitState>)>,
 }
 
@@ -75,7 +75,7 @@ impl Snapshot {
         }
         let mut remaining = encoder.encode_descriptor(
             "quota_remaining",
-            "What is left of each quota",
+            "What is left of each listed model's quota",
             None,
             MetricType::Gauge,
         )?;

@@ -10,6 +10,7 @@ pub mod chat;
 pub mod embedding;
 pub mod latency;
 pub mod quota;
+pub mod recent;
 pub mod recorded;
 pub mod schedule;
 pub mod validity;

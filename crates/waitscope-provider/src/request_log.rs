@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde::Serialize;
-
-use crate::counts::CLIENT_LEFT;
+use waitscope_serve::CLIENT_LEFT;
 
 /// How many ended requests are kept; the oldest go first.
 const KEPT: usize = 10_000;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -22,6 +22,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use waitscope_stats::draw::StableHash;
 
 use crate::error::ApiError;
+use crate::limit_headers;
 use crate::server::App;
 
 /// Every answer's own id.
@@ -55,6 +56,7 @@ pub(crate) fn all(app: Arc<App>) -> Router {
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(Arc::clone(&app), limit_headers::on_every_answer))
         .layer(map_response(with_request_id()))
         .with_state(app)
 }

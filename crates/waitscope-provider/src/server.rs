@@ -8,10 +8,11 @@ use axum::Router;
 use tokio_util::sync::CancellationToken;
 use waitscope_serve::{Drained, Patience};
 
-use crate::account::Accounts;
+use crate::account::{Account, Accounts};
 use crate::config::{Config, Mode};
 use crate::counts::Counts;
 use crate::model::attempts::Attempts;
+use crate::model::quota::LimitState;
 use crate::request_log::RequestLog;
 use crate::routes;
 
@@ -66,6 +67,13 @@ impl App {
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         // A panic elsewhere leaves at worst one count wrong; the provider goes on.
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is left of a quota now; nothing when nothing is limited.
+    pub(crate) fn limits(&self, account: Account) -> Vec<LimitState> {
+        let ledger = self.ledger();
+        let share = ledger.quota_share(&self.config);
+        share.map_or_else(Vec::new, |share| ledger.accounts.states(account, share, self.now()))
     }
 
     /// The time since the start, by the monotonic clock.

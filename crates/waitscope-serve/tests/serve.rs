@@ -147,6 +147,23 @@ fn a_half_sent_body_is_not_waited_for_and_a_whole_one_is() {
 }
 
 #[test]
+fn what_is_not_http_is_answered_without_a_body() {
+    let server = start(slow(0), Patience::default());
+    let (long, many) = ("a".repeat(70_000), "X: a\r\n".repeat(101));
+    for (head, status) in [
+        ("GET / HTTP/1.1\r\nbad header\r\n\r\n".to_owned(), "400 Bad Request"),
+        (format!("GET / HTTP/1.1\r\n{many}\r\n"), "431 Request Header Fields Too Large"),
+        (format!("GET /{long} HTTP/1.1\r\nHost: h\r\n\r\n"), "414 URI Too Long"),
+    ] {
+        let text = rest(server.send(head.as_bytes()));
+        assert!(text.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{text}");
+        assert!(text.ends_with("\r\n\r\n"), "{text}");
+    }
+    assert!(rest(server.send(GET)).ends_with("done"));
+    assert_eq!(server.end(), Drained::Clean);
+}
+
+#[test]
 fn a_client_that_leaves_frees_its_place() {
     // Closing the sending side alone looks the same to a server that has nothing to send yet.
     for how in [Shutdown::Both, Shutdown::Write] {

@@ -160,6 +160,11 @@ impl FromStr for DatabaseUrl {
 pub struct ProviderUrl(String);
 
 impl ProviderUrl {
+    /// Whether calls are surely not encrypted.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.0.starts_with("http:")
+    }
+
     /// The address of one endpoint, such as `/chat/completions`.
     pub(crate) fn endpoint(&self, path: &str) -> String {
         format!("{}{path}", self.0)

@@ -1,6 +1,7 @@
 //! Starts the event loops, and ends them whatever they are doing.
 
 use std::net::TcpListener;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
@@ -35,9 +36,9 @@ pub enum StartError {
     /// The system gives no thread, no event loop, or no listener.
     #[error("cannot start an event loop: {0}")]
     Io(#[from] io::Error),
-    /// A fault of ours.
-    #[error("an event loop ended without a word")]
-    Lost,
+    /// A fault of ours; the panic hook has told where.
+    #[error("an event loop panicked: this is a fault of the service")]
+    Panicked,
 }
 
 /// What an event loop tells the thread that watches over it.
@@ -122,7 +123,7 @@ async fn watch(
                 Err(_) => return Ok(Drained::Cut),
             },
         };
-        match next.ok_or(StartError::Lost)? {
+        match next.ok_or(StartError::Panicked)? {
             News::Serving => not_serving -= 1,
             News::Ended(ended) => {
                 running -= 1;
@@ -151,18 +152,66 @@ fn event_loop(
     let threads = usize::from(config.threads.get()) + OTHER_BLOCKING_THREADS;
     let runtime =
         Builder::new_current_thread().enable_all().max_blocking_threads(threads).build()?;
-    let outcome = runtime.block_on(async {
-        let state = State::connect(config, process).await?;
-        // Connections queue in the listener until they are accepted.
-        let _ = tell.send(News::Serving);
-        let patience = Patience { drain: config.drain, ..Patience::default() };
-        let drained = serve(listener, app(state.clone()), stop, patience).await?;
-        // Workers whose client left are still at it; the watching thread bounds the wait.
-        if drained == Drained::Clean {
-            state.close().await;
-        }
-        Ok(drained)
+    let outcome = or_panicked(|| {
+        runtime.block_on(async {
+            let state = State::connect(config, process).await?;
+            // Connections queue in the listener until they are accepted.
+            let _ = tell.send(News::Serving);
+            let patience = Patience { drain: config.drain, ..Patience::default() };
+            let drained = serve(listener, app(state.clone()), stop, patience).await?;
+            // Workers whose client left are still at it; the watching thread bounds the wait.
+            if drained == Drained::Clean {
+                state.close().await;
+            }
+            Ok(drained)
+        })
     });
+    // Dropping the runtime, after a panic too, would wait for its worker threads.
     runtime.shutdown_background();
     outcome
+}
+
+/// Turns a panic into an error, so that the event loops that go on are told of it and end too.
+fn or_panicked(
+    event_loop: impl FnOnce() -> Result<Drained, StartError>,
+) -> Result<Drained, StartError> {
+    // What the panic left half-done is dropped with the runtime.
+    catch_unwind(AssertUnwindSafe(event_loop)).unwrap_or(Err(StartError::Panicked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_and_anything_else_is_passed_on() {
+        assert!(matches!(or_panicked(|| panic!("a fault")), Err(StartError::Panicked)));
+        assert!(matches!(or_panicked(|| Ok(Drained::Cut)), Ok(Drained::Cut)));
+    }
+
+    /// Two event loops, of which the first one ends like this and the second one only when it is
+    /// told to.
+    async fn first_ends(ended: Result<Drained, StartError>) -> Result<Drained, StartError> {
+        let (tell, news) = mpsc::unbounded_channel();
+        let stop = CancellationToken::new();
+        let (second, told) = (tell.clone(), stop.clone());
+        tokio::spawn(async move {
+            told.cancelled().await;
+            second.send(News::Ended(Ok(Drained::Clean)))
+        });
+        if ended.is_ok() {
+            stop.cancel();
+        }
+        tell.send(News::Ended(ended)).unwrap_or_else(|_| panic!("nobody watches"));
+        watch(news, 2, &stop, Duration::from_mins(1), || {}).await
+    }
+
+    #[tokio::test]
+    async fn one_event_loop_that_panics_ends_the_service() {
+        let limit = Duration::from_secs(10);
+        let watched = tokio::time::timeout(limit, first_ends(Err(StartError::Panicked))).await;
+        assert!(matches!(watched, Ok(Err(StartError::Panicked))), "{watched:?}");
+        let watched = tokio::time::timeout(limit, first_ends(Ok(Drained::Clean))).await;
+        assert!(matches!(watched, Ok(Ok(Drained::Clean))), "{watched:?}");
+    }
 }

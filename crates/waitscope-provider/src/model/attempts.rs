@@ -1,17 +1,13 @@
 //! The draws of a call: seeded by (seed, request content, attempt number for that content).
 
-use std::collections::{HashMap, VecDeque};
-
 use waitscope_stats::draw::{Draws, StableHash};
+
+use super::recent::Recent;
 
 /// Counts how often each content was admitted, in bounded memory: the contents that came first
 /// are forgotten first, and a forgotten content starts again at its first attempt.
 #[derive(Debug)]
-pub struct Attempts {
-    counts: HashMap<u64, u32>,
-    oldest_first: VecDeque<u64>,
-    capacity: usize,
-}
+pub struct Attempts(Recent<u32>);
 
 impl Attempts {
     /// How many contents a provider remembers (about 3 MB).
@@ -19,28 +15,15 @@ impl Attempts {
 
     /// Nothing counted yet; remembers `capacity` contents.
     pub fn new(capacity: usize) -> Self {
-        Self { counts: HashMap::new(), oldest_first: VecDeque::new(), capacity: capacity.max(1) }
+        Self(Recent::new(capacity))
     }
 
     /// The draws for the next attempt at this content (see [`content_hash`]).
     pub fn next(&mut self, content: u64) -> Draws {
-        let attempt = self.count(content);
+        let attempts = self.0.get_or_insert(content, 0);
+        let attempt = *attempts;
+        *attempts = attempts.wrapping_add(1);
         Draws::new(StableHash::new(content).word(attempt.into()).finish())
-    }
-
-    fn count(&mut self, content: u64) -> u32 {
-        if let Some(count) = self.counts.get_mut(&content) {
-            *count = count.wrapping_add(1);
-            return *count;
-        }
-        if self.counts.len() == self.capacity
-            && let Some(oldest) = self.oldest_first.pop_front()
-        {
-            self.counts.remove(&oldest);
-        }
-        self.counts.insert(content, 0);
-        self.oldest_first.push_back(content);
-        0
     }
 }
 
@@ -72,11 +55,10 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_content_is_forgotten() {
-        let mut attempts = Attempts::new(2);
-        let counts: Vec<u32> = [1, 1, 2, 2, 3, 2, 1, 1].map(|c| attempts.count(c)).to_vec();
-        assert_eq!(counts, [0, 1, 0, 1, 0, 2, 0, 1]);
-        assert_eq!((attempts.counts.len(), attempts.oldest_first.len()), (2, 2));
+    fn a_forgotten_content_starts_at_its_first_attempt() {
+        let mut attempts = Attempts::new(1);
+        let bits = [1, 1, 2, 1].map(|content| attempts.next(content).bits());
+        assert_eq!((bits[0] == bits[1], bits[0] == bits[3]), (false, true));
     }
 
     #[test]

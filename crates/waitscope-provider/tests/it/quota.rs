@@ -1,9 +1,10 @@
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::json;
 use waitscope_provider::{Config, Mode};
 
-use crate::fixture::{Provider, embeddings};
+use crate::fixture::{Answer, Provider, embeddings};
 
 /// Without waits, with the quota (which `speed` does not touch).
 fn limited() -> Config {
@@ -38,8 +39,14 @@ async fn models_have_their_own_quota() {
     let big = json!({"max_tokens": 99_000});
     assert_eq!(provider.chat(&big).await.status, 200);
     assert_eq!(provider.chat(&big).await.status, 429);
-    let other = json!({"max_tokens": 99_000, "model": "other"});
-    assert_eq!(provider.chat(&other).await.status, 200);
+    for model in ["other", "another"] {
+        let big = json!({"max_tokens": 99_000, "model": model});
+        assert_eq!(provider.chat(&big).await.status, 200, "{model}");
+        let refused = provider.chat(&big).await;
+        assert_eq!(refused.status, 429, "{model}");
+        let left: u64 = refused.header("x-ratelimit-remaining-tokens").unwrap().parse().unwrap();
+        assert!(left < 50_000, "{model}: its own quota is told, {left}");
+    }
     assert_eq!(provider.post("/v1/embeddings", &embeddings(&json!({}))).await.status, 200);
 }
 
@@ -48,14 +55,14 @@ async fn a_refusal_says_when_it_fits_and_then_it_fits() {
     let provider =
         Provider::start(Config { speed: 1.0, latency: "fixed:0ms".parse().unwrap(), ..limited() });
     assert_eq!(provider.chat(&json!({"max_tokens": 99_900})).await.status, 200);
-    // 1,000 tokens and the prompt need about 900 more than are left: 0.6 s at 100,000 a minute.
-    let call = json!({"max_tokens": 1_000});
+    // 2,000 tokens and the prompt need about 1,900 more than are left: 1.2 s at 100,000 a minute.
+    let call = json!({"max_tokens": 2_000});
     let refused = provider.chat(&call).await;
     assert_eq!(refused.status, 429);
     assert!(refused.took >= Duration::from_millis(131), "told too soon: {:?}", refused.took);
     assert_eq!(refused.header("retry-after"), Some("30"));
     let retry_after_ms: u64 = refused.header("retry-after-ms").unwrap().parse().unwrap();
-    assert!((300..700).contains(&retry_after_ms), "{retry_after_ms}");
+    assert!((300..1_300).contains(&retry_after_ms), "{retry_after_ms}");
     assert!(refused.header("x-ratelimit-remaining-tokens").is_some());
     let error = &refused.json()["error"];
     assert_eq!((&error["code"], &error["type"]), (&json!("rate_limit_exceeded"), &json!("tokens")));
@@ -83,10 +90,51 @@ async fn a_call_that_never_fits_is_not_to_be_retried() {
     let provider = Provider::start(limited());
     let refused = provider.chat(&json!({"max_tokens": 100_000})).await;
     assert_eq!(refused.status, 429);
-    assert_eq!(refused.header("retry-after-ms"), None);
+    assert_eq!(refused.header("retry-after-ms"), Some("0"), "the bucket is full");
     assert_eq!(refused.header("x-should-retry"), Some("false"));
     let twin = provider.chat(&json!({"max_tokens": 99_000})).await;
     assert_eq!(twin.status, 200);
+    assert_eq!(twin.header("x-should-retry"), None);
+    let refused = provider.chat(&json!({"max_tokens": 100_000})).await;
+    let until_full_ms: u64 = refused.header("retry-after-ms").unwrap().parse().unwrap();
+    assert!((30_000..60_000).contains(&until_full_ms), "{until_full_ms}");
+}
+
+#[tokio::test]
+async fn every_answer_under_v1_tells_a_quota() {
+    let limit = |answer: &Answer| {
+        let headers = ["limit", "remaining", "reset"]
+            .map(|what| answer.header(&format!("x-ratelimit-{what}-requests")).is_some());
+        assert!(headers == [true; 3] || headers == [false; 3], "{headers:?}");
+        headers[0]
+    };
+    for quota in [true, false] {
+        let provider = Provider::start(Config { quota, ..limited() });
+        for (method, path, status) in [
+            (Method::GET, "/v1/models", 200),
+            (Method::GET, "/v1/models/chat-small", 200),
+            (Method::GET, "/v1/models/none", 404),
+            (Method::GET, "/v1/models/%ff", 400),
+            (Method::GET, "/v1/complete", 200),
+            (Method::GET, "/v1/complete?ttft=x", 400),
+            (Method::GET, "/v1/stream", 200),
+            (Method::HEAD, "/v1/stream", 200),
+            (Method::GET, "/v1/nothing", 404),
+            (Method::GET, "/v1", 404),
+            (Method::GET, "/v1/chat/completions", 405),
+            (Method::DELETE, "/v1/embeddings", 405),
+            (Method::POST, "/v1/chat/completions", 400),
+        ] {
+            let answer = provider.send(provider.request(method, path)).await;
+            assert_eq!((answer.status, limit(&answer)), (status, quota), "{path}");
+        }
+        for path in ["/health", "/get", "/v10"] {
+            assert!(!limit(&provider.get(path).await), "{path} is no call of the API");
+        }
+        let outage = Provider::start(Config { mode: Mode::Outage, quota, ..limited() });
+        let answer = outage.get("/v1/complete").await;
+        assert_eq!((answer.status, limit(&answer)), (503, quota));
+    }
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ impl ProviderClient {
         trail: &Trail,
     ) -> Result<(T::Output, AiRun), ProviderError> {
         let started = Instant::now();
-        let model = T::model(&self.models);
+        let model = T::ENDPOINT.model(&self.models);
         let answer = self.exchange(task, model).await;
         let took = started.elapsed();
         self.note::<T>(started, took, answer.as_ref().err(), trail);
@@ -83,12 +83,12 @@ impl ProviderClient {
             Transport::Async(transport, slots) => {
                 let _slot = slots.wait().await;
                 let _in_flight = self.process.metrics.call_in_flight();
-                transport.post(T::PATH, request).await
+                transport.post(T::ENDPOINT.path(), request).await
             }
             Transport::Blocking(transport, slots) => {
                 let _slot = slots.block();
                 let _in_flight = self.process.metrics.call_in_flight();
-                transport.post(T::PATH, &request)
+                transport.post(T::ENDPOINT.path(), &request)
             }
         };
         task.read(model, &answer?.successful()?)
@@ -169,7 +169,7 @@ fn ai_run<T: Task>(answer: &TaskAnswer<T::Output>, asked: &str, took: Duration) 
         prompt_version: T::PROMPT_VERSION.to_owned(),
         tokens_in,
         tokens_out,
-        cost_usd: T::PRICE.cost_usd(tokens_in, tokens_out),
+        cost_usd: T::ENDPOINT.price().cost_usd(tokens_in, tokens_out),
         latency_ms: (milliseconds(took) * 10.0).round() / 10.0,
         status: "ok".to_owned(),
     }

@@ -2,41 +2,24 @@
 
 use axum::extract::Request;
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use http_body_util::BodyExt;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use waitscope_serve::{BodyError, BodyLimits, read_body};
 
 use super::error::ApiError;
 use crate::domain::FieldErrors;
 
-/// The largest body that is taken.
-pub(super) const MAX_BYTES: usize = 64 * 1024;
-
-/// How much of a larger body is read and thrown away. A client that is still sending when its
-/// connection is closed loses the answer.
-const MAX_DISCARDED_BYTES: usize = 1024 * 1024;
+/// The largest body that is taken, and how much of a larger one is thrown away.
+pub(super) const LIMITS: BodyLimits = BodyLimits { taken: 64 * 1024, discarded: 1024 * 1024 };
 
 /// The whole body of a request that says it is JSON, or does not say.
 pub(super) async fn read_json(request: Request) -> Result<Vec<u8>, ApiError> {
-    let (head, mut body) = request.into_parts();
-    if !says_json(&head.headers) {
+    if !says_json(request.headers()) {
         return Err(ApiError::UnsupportedMediaType);
     }
-    if announced(&head.headers).is_some_and(|bytes| bytes > MAX_DISCARDED_BYTES) {
-        return Err(ApiError::BodyTooLarge);
-    }
-    let mut json = Vec::new();
-    let mut received = 0;
-    while let Some(frame) = body.frame().await {
-        let not_whole = |_| FieldErrors::of("body", "did not arrive whole or in time");
-        let data = frame.map_err(not_whole)?.into_data().unwrap_or_default();
-        received += data.len();
-        if received <= MAX_BYTES {
-            json.extend_from_slice(&data);
-        } else if received > MAX_DISCARDED_BYTES {
-            break;
-        }
-    }
-    if received > MAX_BYTES { Err(ApiError::BodyTooLarge) } else { Ok(json) }
+    read_body(request, LIMITS).await.map_err(|error| match error {
+        BodyError::TooLarge => ApiError::BodyTooLarge,
+        BodyError::Broken(_) => FieldErrors::of("body", "did not arrive whole or in time").into(),
+    })
 }
 
 /// A body without a type is taken for JSON: there is nothing else it could be.
@@ -47,10 +30,6 @@ fn says_json(headers: &HeaderMap) -> bool {
         essence.trim().eq_ignore_ascii_case("application/json")
     });
     plain && json
-}
-
-fn announced(headers: &HeaderMap) -> Option<usize> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]

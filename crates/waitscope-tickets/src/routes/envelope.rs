@@ -7,6 +7,7 @@ use axum::extract::{MatchedPath, Request, State as FromState};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, Method};
+use waitscope_serve::CLIENT_LEFT;
 
 use super::error::ApiError;
 use crate::metrics::{FinishedRequest, InFlight};
@@ -15,9 +16,6 @@ use crate::trail::{RequestId, Trail, milliseconds};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
-
-/// The status in the log and the metrics when the client left before its answer: nginx's 499.
-const CLIENT_LEFT: u16 = 499;
 
 /// Characters of a path that are logged.
 const MAX_PATH: usize = 200;

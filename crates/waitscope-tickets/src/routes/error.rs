@@ -96,7 +96,7 @@ impl ApiError {
             Self::BodyTooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "body_too_large",
-                format!("the body may have at most {} bytes", super::body::MAX_BYTES),
+                format!("the body may have at most {} bytes", super::body::LIMITS.taken),
             ),
             Self::UnsupportedMediaType => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -132,7 +132,7 @@ impl Store for SqliteStore {
             let mut connection = self.acquire(&trail).await?;
             let handle = Handle::current();
             let written = tokio::task::spawn_blocking(move || {
-                handle.block_on(write_ticket(&mut connection, &new, &work, &trail))
+                handle.block_on(write_or_close(&mut connection, &new, &work, &trail))
             });
             written.await.unwrap_or_else(|error| Err(StoreError::Internal(error.to_string())))
         })
@@ -155,7 +155,7 @@ impl Store for SqliteStore {
             // A read transaction that wants to write fails at once when somebody else wrote in the
             // meantime, so it ends here; there is nothing in it to roll back.
             run(trail, reading.commit()).await?;
-            Ok(write_ticket(&mut connection, new, &outcome?, trail).await?)
+            Ok(write_or_close(&mut connection, new, &outcome?, trail).await?)
         })
     }
 
@@ -187,6 +187,21 @@ async fn check_customer(
         Some(_) => Ok(()),
         None => Err(StoreError::UnknownCustomer),
     }
+}
+
+/// Writes a ticket, and gives the connection up when that fails: on a full disk `SQLite` ends the
+/// transaction by itself, which the pool does not notice, and the connection could begin no other.
+async fn write_or_close(
+    connection: &mut PoolConnection<Sqlite>,
+    new: &NewTicket,
+    work: &AiWork,
+    trail: &Trail,
+) -> Result<Ticket, StoreError> {
+    let written = write_ticket(connection, new, work, trail).await;
+    if written.is_err() {
+        connection.close_on_drop();
+    }
+    written
 }
 
 /// Writes a ticket and its AI runs in one transaction; dropped in the middle, it is rolled back.

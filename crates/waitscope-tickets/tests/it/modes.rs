@@ -95,12 +95,12 @@ fn a_held_connection_is_missed_by_the_next_ticket() {
 }
 
 /// Each ticket is refused after its first call, so that six tickets are six calls.
-async fn six_calls(mode: IntakeMode, database: Database, slots: Option<usize>) -> (usize, Times) {
+async fn six_calls(mode: IntakeMode, database: &Database, slots: Option<usize>) -> (usize, Times) {
     let provider = FakeProvider::start(Duration::from_millis(100));
     provider.behave("classify", Behaviour::Status(400, &[]));
     let service = Service::start(Config {
         provider_max_concurrency: slots.map(|slots| slots.try_into().unwrap()),
-        ..settings(mode, &database, &provider)
+        ..settings(mode, database, &provider)
     });
     let (replies, wall) = at_once(&service, 6).await;
     let mut waits_ms: Vec<f64> = Vec::new();
@@ -123,22 +123,32 @@ struct Times {
 #[test]
 fn six_calls_with_two_slots_take_three_rounds() {
     each(async |mode, database| {
-        let (at_once, times) = six_calls(mode, database, Some(2)).await;
-        if mode == IntakeMode::Blocking {
-            assert_eq!(at_once, 1, "one event loop calls once at a time");
-            return;
+        // A busy machine adds to the time, so the fastest of some tries is held against the upper
+        // bound; the lower one holds for every try.
+        let mut fastest_ms = f64::INFINITY;
+        for _ in 0..3 {
+            let (at_once, times) = six_calls(mode, &database, Some(2)).await;
+            if mode == IntakeMode::Blocking {
+                assert_eq!(at_once, 1, "one event loop calls once at a time");
+                return;
+            }
+            assert_eq!(at_once, 2, "{mode}");
+            assert!(times.wall_ms > 290.0, "{mode}: {} ms", times.wall_ms);
+            // The wait for a slot is part of the reported time: the last ones waited two rounds.
+            assert!(times.waits_ms[5] > 220.0, "{mode}: {:?}", times.waits_ms);
+            fastest_ms = fastest_ms.min(times.wall_ms);
+            if fastest_ms < 500.0 {
+                return;
+            }
         }
-        assert_eq!(at_once, 2, "{mode}");
-        assert!(times.wall_ms > 290.0, "{mode}: {} ms", times.wall_ms);
-        // The wait for a slot is part of the reported time: the last ones waited for two rounds.
-        assert!(times.waits_ms[5] > 220.0, "{mode}: {:?}", times.waits_ms);
+        panic!("{mode}: {fastest_ms} ms are five rounds or more");
     });
 }
 
 #[test]
 fn six_calls_without_a_bound_take_one_round() {
     each(async |mode, database| {
-        let (at_once, times) = six_calls(mode, database, None).await;
+        let (at_once, times) = six_calls(mode, &database, None).await;
         if mode != IntakeMode::Blocking {
             assert!(at_once > 2, "{mode}: {at_once}");
             assert!(times.waits_ms[0] < 200.0, "{mode}: {:?}", times.waits_ms);
@@ -166,19 +176,19 @@ fn the_slots_are_shared_by_all_event_loops() {
 #[test]
 fn writing_does_not_wait_for_a_held_event_loop() {
     each(async |mode, database| {
-        let provider = FakeProvider::start(Duration::from_millis(50));
+        let provider = FakeProvider::start(Duration::from_millis(150));
         let service = Service::start(Config {
-            // Less than a ticket holds the event loop.
-            db_pool_timeout: Duration::from_millis(60),
+            // Less than a ticket holds the event loop, and much more than writing takes.
+            db_pool_timeout: Duration::from_millis(300),
             ..settings(mode, &database, &provider)
         });
         let user = async || {
-            for _ in 0..4 {
+            for _ in 0..3 {
                 let (replies, _) = at_once(&service, 1).await;
                 assert_eq!(replies[0].status, 201, "{mode}: {replies:?}");
             }
         };
-        tokio::join!(user(), user(), user(), user());
+        tokio::join!(user(), user(), user());
     });
 }
 

@@ -31,6 +31,40 @@ fn servers_say_where_they_listen_and_end_with_0() {
     }
 }
 
+/// On a small file system of its own, which ends with the server: its namespace holds it.
+#[test]
+fn a_disk_that_was_full_is_no_trouble_once_it_has_room() {
+    let provider =
+        Waitscope::new("provider").args(["--port", "0", "--quota", "off", "--speed", "0"]);
+    let provider = provider.serve();
+    let directory = tempfile::tempdir().unwrap();
+    let disk = directory.path().to_str().unwrap();
+    for mode in ["async", "thread", "blocking"] {
+        let script = format!(
+            "mount -t tmpfs -o size=3m none {disk} && head -c 2500000 /dev/zero > {disk}/filler \
+             && exec {} tickets --port 0 --database-url sqlite:{disk}/t.db --intake-mode {mode} \
+             --provider-url {}",
+            env!("CARGO_BIN_EXE_waitscope"),
+            provider.url()
+        );
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-c", &script]);
+        let tickets =
+            waitscope_process::ServerChild::start(command, super::fixture::START_TIMEOUT).unwrap();
+        let url = format!("{}/v1/tickets", tickets.url());
+        let refused = (0..3000).map(|_| post_ticket(&url)).find(|status| *status != Some(201));
+        assert_eq!(refused, Some(Some(503)), "{mode}: {}", tickets.said());
+        // Once more, on every connection of the pool.
+        for _ in 0..20 {
+            assert_eq!(post_ticket(&url), Some(503), "{mode}: {}", tickets.said());
+        }
+        std::fs::remove_file(format!("/proc/{}/root{disk}/filler", tickets.pid())).unwrap();
+        for _ in 0..20 {
+            assert_eq!(post_ticket(&url), Some(201), "{mode}: {}", tickets.said());
+        }
+    }
+}
+
 #[test]
 fn a_log_that_cannot_be_written_stops_nothing() {
     let provider = provider("fixed:10ms");
@@ -110,6 +144,16 @@ fn a_proxy_of_the_environment_is_not_asked() {
 }
 
 #[test]
+fn certificates_are_needed_only_for_https() {
+    let directory = tempfile::tempdir().unwrap();
+    for mode in ["async", "thread", "blocking"] {
+        let tickets = server("tickets", 0, directory.path()).args(["--intake-mode", mode]);
+        let none = tickets.env("SSL_CERT_FILE", "/nonexistent").env("SSL_CERT_DIR", "/nonexistent");
+        none.serve();
+    }
+}
+
+#[test]
 fn a_blocking_service_that_is_held_still_ends() {
     let provider = provider("fixed:60s");
     let tickets = super::fixture::Tickets::start("blocking", &provider);
@@ -126,7 +170,8 @@ fn a_blocking_service_that_is_held_still_ends() {
 
 /// Posts a ticket; the status, if there was an answer.
 fn post_ticket(url: &str) -> Option<u16> {
-    let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
+    let config = ureq::Agent::config_builder().proxy(None).http_status_as_error(false).build();
+    let agent: ureq::Agent = config.into();
     let answer = agent.post(url).content_type("application/json").send(super::fixture::TICKET);
     answer.ok().map(|answer| answer.status().as_u16())
 }

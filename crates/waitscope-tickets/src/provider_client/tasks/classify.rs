@@ -5,7 +5,7 @@ use serde_json::json;
 use waitscope_wire::openai::chat;
 
 use super::{
-    Models, Price, ProviderError, Task, TaskAnswer, bad_answer, chat_answer, ticket_text, to_json,
+    Endpoint, ProviderError, Task, TaskAnswer, bad_answer, chat_answer, chat_request, to_json,
 };
 use crate::domain::{Classification, Named, NewTicket, Priority, TaskName, Team};
 
@@ -18,12 +18,7 @@ impl Task for Classify<'_> {
 
     const NAME: TaskName = TaskName::Classify;
     const PROMPT_VERSION: &'static str = "classify-1";
-    const PATH: &'static str = "/chat/completions";
-    const PRICE: Price = Price::CHAT;
-
-    fn model(models: &Models) -> &str {
-        &models.chat
-    }
+    const ENDPOINT: Endpoint = Endpoint::Chat;
 
     fn request(&self, model: &str) -> Result<Vec<u8>, ProviderError> {
         let instructions = format!(
@@ -31,13 +26,7 @@ impl Task for Classify<'_> {
              priority: 1 for now, 2 for soon, 3 for when there is time.",
             Team::names().join(", ")
         );
-        let ticket = ticket_text(&self.0.subject, &self.0.body);
         to_json(&chat::Request {
-            model: model.to_owned(),
-            messages: vec![
-                chat::Message::text(chat::Role::System, instructions),
-                chat::Message::text(chat::Role::User, ticket),
-            ],
             response_format: Some(chat::ResponseFormat {
                 kind: chat::FormatKind::JsonSchema,
                 json_schema: Some(json!({
@@ -56,7 +45,7 @@ impl Task for Classify<'_> {
             }),
             max_tokens: Some(60),
             temperature: Some(0.0),
-            ..chat::Request::default()
+            ..chat_request(model, instructions, self.0)
         })
     }
 

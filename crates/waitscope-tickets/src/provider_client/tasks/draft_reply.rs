@@ -2,7 +2,7 @@
 
 use waitscope_wire::openai::chat;
 
-use super::{Models, Price, ProviderError, Task, TaskAnswer, chat_answer, ticket_text, to_json};
+use super::{Endpoint, ProviderError, Task, TaskAnswer, chat_answer, chat_request, to_json};
 use crate::domain::{Named, NewTicket, TaskName, Team};
 
 /// Asks for a free text.
@@ -18,12 +18,7 @@ impl Task for DraftReply<'_> {
 
     const NAME: TaskName = TaskName::DraftReply;
     const PROMPT_VERSION: &'static str = "draft_reply-1";
-    const PATH: &'static str = "/chat/completions";
-    const PRICE: Price = Price::CHAT;
-
-    fn model(models: &Models) -> &str {
-        &models.chat
-    }
+    const ENDPOINT: Endpoint = Endpoint::Chat;
 
     fn request(&self, model: &str) -> Result<Vec<u8>, ProviderError> {
         let instructions = format!(
@@ -31,15 +26,9 @@ impl Task for DraftReply<'_> {
              Promise nothing that the ticket does not settle.",
             self.team.name()
         );
-        let ticket = ticket_text(&self.ticket.subject, &self.ticket.body);
         to_json(&chat::Request {
-            model: model.to_owned(),
-            messages: vec![
-                chat::Message::text(chat::Role::System, instructions),
-                chat::Message::text(chat::Role::User, ticket),
-            ],
             max_tokens: Some(200),
-            ..chat::Request::default()
+            ..chat_request(model, instructions, self.ticket)
         })
     }
 

@@ -3,7 +3,7 @@
 use waitscope_wire::openai::embeddings;
 
 use super::{
-    Models, Price, ProviderError, Task, TaskAnswer, bad_answer, from_json, ticket_text, to_json,
+    Endpoint, ProviderError, Task, TaskAnswer, bad_answer, from_json, ticket_text, to_json,
 };
 use crate::domain::{Embedding, NewTicket, TaskName};
 
@@ -16,17 +16,12 @@ impl Task for Embed<'_> {
 
     const NAME: TaskName = TaskName::Embed;
     const PROMPT_VERSION: &'static str = "embed-1";
-    const PATH: &'static str = "/embeddings";
-    const PRICE: Price = Price::EMBED;
-
-    fn model(models: &Models) -> &str {
-        &models.embed
-    }
+    const ENDPOINT: Endpoint = Endpoint::Embeddings;
 
     fn request(&self, model: &str) -> Result<Vec<u8>, ProviderError> {
         to_json(&embeddings::Request {
             model: model.to_owned(),
-            input: embeddings::Input::Text(ticket_text(&self.0.subject, &self.0.body)),
+            input: embeddings::Input::Text(ticket_text(self.0)),
             // A fourth of the bytes of decimal numbers, and cheap to read.
             encoding_format: Some(embeddings::EncodingFormat::Base64),
             dimensions: None,

@@ -11,7 +11,7 @@ use waitscope_wire::openai::{Usage, chat};
 
 use super::ProviderError;
 use crate::config::Config;
-use crate::domain::TaskName;
+use crate::domain::{NewTicket, TaskName};
 
 pub(crate) use classify::Classify;
 pub(crate) use draft_reply::DraftReply;
@@ -26,19 +26,47 @@ pub(crate) trait Task {
     const NAME: TaskName;
     /// Changes with each change of the request, so that results can be told apart later.
     const PROMPT_VERSION: &'static str;
-    /// The endpoint below the provider's base URL.
-    const PATH: &'static str;
-    /// What the default model costs.
-    const PRICE: Price;
-
-    /// The model to ask.
-    fn model(models: &Models) -> &str;
+    /// Where it is asked.
+    const ENDPOINT: Endpoint;
 
     /// The body of a request to `model`.
     fn request(&self, model: &str) -> Result<Vec<u8>, ProviderError>;
 
     /// Reads the body of a successful answer; `model` is the one that was asked.
     fn read(&self, model: &str, body: &[u8]) -> Result<TaskAnswer<Self::Output>, ProviderError>;
+}
+
+/// An endpoint of the provider.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Endpoint {
+    Chat,
+    Embeddings,
+}
+
+impl Endpoint {
+    /// The path below the provider's base URL.
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/chat/completions",
+            Self::Embeddings => "/embeddings",
+        }
+    }
+
+    /// What the default model costs.
+    pub(crate) const fn price(self) -> Price {
+        match self {
+            Self::Chat => Price::CHAT,
+            Self::Embeddings => Price::EMBED,
+        }
+    }
+
+    /// The model to ask.
+    pub(crate) fn model(self, models: &Models) -> &str {
+        match self {
+            Self::Chat => &models.chat,
+            Self::Embeddings => &models.embed,
+        }
+    }
 }
 
 /// A task's result and what the answer says about itself.
@@ -99,6 +127,18 @@ fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ProviderError> {
     })
 }
 
+/// A chat request that says what to do with a ticket.
+fn chat_request(model: &str, instructions: String, ticket: &NewTicket) -> chat::Request {
+    chat::Request {
+        model: model.to_owned(),
+        messages: vec![
+            chat::Message::text(chat::Role::System, instructions),
+            chat::Message::text(chat::Role::User, ticket_text(ticket)),
+        ],
+        ..chat::Request::default()
+    }
+}
+
 /// Reads the text of the first choice of a chat answer.
 fn chat_answer(body: &[u8]) -> Result<TaskAnswer<String>, ProviderError> {
     let answer: chat::Completion = from_json(body)?;
@@ -119,8 +159,8 @@ fn bad_answer(what: &str) -> ProviderError {
 }
 
 /// How every prompt shows a ticket.
-fn ticket_text(subject: &str, body: &str) -> String {
-    format!("Subject: {subject}\n\n{body}")
+fn ticket_text(ticket: &NewTicket) -> String {
+    format!("Subject: {}\n\n{}", ticket.subject, ticket.body)
 }
 
 #[cfg(test)]

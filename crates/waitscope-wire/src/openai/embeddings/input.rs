@@ -42,10 +42,6 @@ impl<'de> Visitor<'de> for InputVisitor {
         Ok(Input::Text(text.to_owned()))
     }
 
-    fn visit_string<E: Error>(self, text: String) -> Result<Input, E> {
-        Ok(Input::Text(text))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Input, A::Error> {
         let mut input = match items.next_element::<Item>()? {
             None => return Ok(Input::Texts(Vec::new())),
@@ -89,10 +85,6 @@ impl<'de> Visitor<'de> for ItemVisitor {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Item, E> {
         Ok(Item::Text(text.to_owned()))
-    }
-
-    fn visit_string<E: Error>(self, text: String) -> Result<Item, E> {
-        Ok(Item::Text(text))
     }
 
     fn visit_u64<E: Error>(self, token: u64) -> Result<Item, E> {
