@@ -234,7 +234,7 @@ fn a_health_endpoint_that_fails_during_the_run_is_the_fault() {
 fn refuses(path: &str, stream: &mut TcpStream) {
     match path {
         "/work" => answer(stream, "422 Unprocessable Entity", "", "{\"detail\": \"no body\"}"),
-        "/moved" => answer(stream, "307 Temporary Redirect", "Location: /work/\r\n", ""),
+        "/moved" => answer(stream, "307 Temporary Redirect", "Location: /there/\r\n", ""),
         _ => answer(stream, "200 OK", "", ""),
     }
 }
@@ -242,7 +242,7 @@ fn refuses(path: &str, stream: &mut TcpStream) {
 #[test]
 fn answers_that_show_no_work_are_no_verdict_on_waiting() {
     let server = Server::overlapping(refuses);
-    for (path, example) in [("/work", "422: {\"detail\": \"no body\"}"), ("/moved", "307: /work/")]
+    for (path, example) in [("/work", "422: {\"detail\": \"no body\"}"), ("/moved", "307: /there/")]
     {
         let (record, meaning) = record(&config(&server.url(path)));
         assert_eq!(meaning, Meaning::NotMeasured, "{path}");
