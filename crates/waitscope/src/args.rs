@@ -58,8 +58,8 @@ pub(crate) fn parse() -> Result<Cli, Exit> {
     Cli::try_parse().map_err(|error| show(&error))
 }
 
-#[expect(clippy::disallowed_methods, reason = "nothing runs yet")]
 /// A broken file is an error and not ignored.
+#[expect(clippy::disallowed_methods, reason = "nothing runs yet")]
 fn load_dot_env() -> Result<(), Exit> {
     // A NUL can be in no environment variable, and setting one panics.
     if std::fs::read(".env").is_ok_and(|bytes| bytes.contains(&0)) {
