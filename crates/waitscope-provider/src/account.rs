@@ -12,6 +12,8 @@ use crate::model::recent::Recent;
 pub(crate) enum Kind {
     Chat,
     Embedding,
+    /// A chat model by its other protocol, with a quota of its own.
+    Messages,
 }
 
 impl Kind {
@@ -21,6 +23,7 @@ impl Kind {
         match self {
             Self::Chat => Quota::new(Some(100), 100_000),
             Self::Embedding => Quota::new(None, 100_000),
+            Self::Messages => Quota::new(Some(100), 100_000).with_output(20_000),
         }
     }
 }
@@ -51,7 +54,10 @@ impl Account {
     /// The account of a call to `model`; `None` when this listed model does not do that.
     pub(crate) fn of(model: &str, kind: Kind) -> Option<Self> {
         if let Some(listed) = OFFERS.iter().position(|offer| offer.id == model) {
-            return (OFFERS[listed].kind == kind).then_some(Self::Listed(listed));
+            match (OFFERS[listed].kind, kind) {
+                (Kind::Chat, Kind::Messages) => {}
+                (offered, asked) => return (offered == asked).then_some(Self::Listed(listed)),
+            }
         }
         let name = StableHash::new(kind as u64).bytes(model.as_bytes()).finish();
         Some(Self::Unlisted(kind, name))
@@ -62,7 +68,13 @@ impl Account {
         match kind {
             Kind::Chat => Self::Listed(0),
             Kind::Embedding => Self::Listed(1),
+            Kind::Messages => Self::Unlisted(kind, 0),
         }
+    }
+
+    /// Whether the tokens of its answers are charged as they are produced.
+    pub(crate) const fn counts_output(self) -> bool {
+        matches!(self, Self::Unlisted(Kind::Messages, _))
     }
 }
 
@@ -91,11 +103,25 @@ impl Accounts {
         share: u64,
         now: Duration,
     ) -> Result<(), Refusal> {
-        let quota = match account {
+        self.quota(account).admit(tokens, share, now)
+    }
+
+    /// Charges tokens of an answer as they are produced.
+    pub(crate) fn charge_output(
+        &mut self,
+        account: Account,
+        tokens: u64,
+        share: u64,
+        now: Duration,
+    ) {
+        self.quota(account).charge_output(tokens, share, now);
+    }
+
+    fn quota(&mut self, account: Account) -> &mut Quota {
+        match account {
             Account::Listed(listed) => &mut self.listed[listed],
             Account::Unlisted(kind, name) => self.unlisted.get_or_insert(name, kind.quota()),
-        };
-        quota.admit(tokens, share, now)
+        }
     }
 
     pub(crate) fn states(&self, account: Account, share: u64, now: Duration) -> Vec<LimitState> {

@@ -1,14 +1,22 @@
 //! What a provider is told at its start.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
+
+use crate::model::attempts::Attempt;
+use crate::model::fault::Faults;
+use crate::model::fault::rule::Rule;
+use crate::model::fault::timeline::Phase;
+use crate::model::gaps::Gaps;
+use crate::model::latency::{Latency, LatencyModel};
 
 /// The longest wait of a call, drawn or asked for: an hour.
 pub const MAX_WAIT: Duration = Duration::from_hours(1);
 
 /// How the provider behaves.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// What it simulates at first; `POST /admin/mode` changes it.
     pub mode: Mode,
@@ -20,11 +28,71 @@ pub struct Config {
     pub seed: u64,
     /// Where the latencies come from.
     pub latency: Latency,
+    /// How a stream's tokens are spread over its latency.
+    pub gaps: Gaps,
+    /// By which share of itself a call takes longer for each other call in flight, 0 to 10.
+    pub slowdown_per_in_flight: f64,
+    /// What goes wrong, by rate.
+    pub faults: Vec<Rule>,
+    /// What goes wrong, by time.
+    pub timeline: Vec<Phase>,
+    /// Where each call's plan and its actual times are written, as JSON lines.
+    pub log: Option<PathBuf>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { mode: Mode::Normal, quota: true, speed: 1.0, seed: 21, latency: Latency::Recorded }
+        Self {
+            mode: Mode::Normal,
+            quota: true,
+            speed: 1.0,
+            seed: 21,
+            latency: Latency::Recorded,
+            gaps: Gaps::Equal,
+            slowdown_per_in_flight: 0.0,
+            faults: Vec::new(),
+            timeline: Vec::new(),
+            log: None,
+        }
+    }
+}
+
+impl Config {
+    /// All that decides when tokens are due.
+    pub(crate) fn latency_model(&self) -> LatencyModel {
+        LatencyModel {
+            latency: self.latency.clone(),
+            gaps: self.gaps,
+            slowdown_per_in_flight: self.slowdown_per_in_flight,
+        }
+    }
+
+    /// What the limits are divided by in this mode, or `None` when nothing is limited.
+    pub(crate) fn quota_share(&self, mode: Mode) -> Option<u64> {
+        match mode {
+            Mode::Quota => Some(10),
+            _ => self.quota.then_some(1),
+        }
+    }
+
+    /// The mode that the timeline says at `now`, counted from the start; the last entry counts.
+    pub(crate) fn timeline_mode(&self, now: Duration) -> Option<Mode> {
+        let phases = self.timeline.iter().rev().filter(|phase| phase.holds(now));
+        phases.filter_map(|phase| phase.effect.mode()).next()
+    }
+
+    /// What goes wrong with an attempt that arrives at `now`.
+    pub(crate) fn faults_of(&self, attempt: Attempt, now: Duration) -> Faults {
+        let mut faults = Faults::default();
+        let phases = self.timeline.iter().filter(|phase| phase.holds(now));
+        let by_time = phases.filter_map(|phase| phase.effect.faults());
+        for rule in self.faults.iter().chain(by_time) {
+            // Each rule draws by its own text, so that rules do not change one another's draws.
+            if let Some(hit) = rule.hit(attempt.draw_for(&rule.to_string())) {
+                faults.extend(hit);
+            }
+        }
+        faults
     }
 }
 
@@ -71,72 +139,15 @@ impl FromStr for Mode {
     }
 }
 
-/// Where the latencies of chat and embeddings calls come from.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Latency {
-    /// Real, recorded calls; see [`crate::model::recorded`].
-    Recorded,
-    /// Always the same.
-    Fixed(Duration),
-    /// A log-normal distribution: half of the calls take longer than `median`.
-    LogNormal {
-        /// The median.
-        median: Duration,
-        /// The standard deviation of the latency's logarithm.
-        sigma: f64,
-    },
-}
-
-impl fmt::Display for Latency {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Recorded => formatter.write_str("recorded"),
-            Self::Fixed(duration) => write!(formatter, "fixed:{}ms", milliseconds(*duration)),
-            Self::LogNormal { median, sigma } => {
-                write!(formatter, "lognormal:{}ms,{sigma}", milliseconds(*median))
-            }
-        }
-    }
-}
-
-impl FromStr for Latency {
-    type Err = ConfigError;
-
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let unknown = || ConfigError::Latency(text.to_owned());
-        if text == "recorded" {
-            return Ok(Self::Recorded);
-        }
-        match text.split_once(':').ok_or_else(unknown)? {
-            ("fixed", duration) => Ok(Self::Fixed(parse_wait(duration)?)),
-            ("lognormal", parameters) => {
-                let (median, sigma) = parameters.split_once(',').ok_or_else(unknown)?;
-                let median = parse_wait(median)?;
-                Ok(Self::LogNormal { median, sigma: parse_sigma(sigma)? })
-            }
-            _ => Err(unknown()),
-        }
-    }
-}
-
 /// Why an option's text is no [`Config`] value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// No mode of this name.
     #[error("unknown mode `{0}`: use normal, slow, outage or quota")]
     Mode(String),
-    /// No latency model of this form.
-    #[error(
-        "unknown latency `{0}`: use recorded, fixed:DURATION (such as fixed:500ms) or \
-         lognormal:MEDIAN,SIGMA (such as lognormal:500ms,0.4)"
-    )]
-    Latency(String),
     /// No duration, or one beyond [`MAX_WAIT`].
     #[error("`{0}` is no wait: use a number with us, ms, s, m or h, up to 1h, such as 500ms")]
     Wait(String),
-    /// No number from 0 to 5.
-    #[error("`{0}` is no sigma: use a number from 0 to 5, such as 0.4")]
-    Sigma(String),
     /// No speed.
     #[error("`{0}` is no speed: use 0 (no waits) or a number from 0.001 to 1000000")]
     Speed(String),
@@ -153,18 +164,11 @@ pub fn parse_speed(text: &str) -> Result<f64, ConfigError> {
         .ok_or_else(|| ConfigError::Speed(text.to_owned()))
 }
 
-fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1_000.0
-}
-
-fn parse_sigma(text: &str) -> Result<f64, ConfigError> {
-    let sigma = text.parse::<f64>().ok();
-    sigma
-        .filter(|sigma| (0.0..=5.0).contains(sigma))
-        .ok_or_else(|| ConfigError::Sigma(text.to_owned()))
-}
-
-fn parse_wait(text: &str) -> Result<Duration, ConfigError> {
+/// Reads a wait: a number with a unit, up to [`MAX_WAIT`].
+///
+/// # Errors
+/// When it is anything else.
+pub(crate) fn parse_wait(text: &str) -> Result<Duration, ConfigError> {
     let wait = || {
         let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
         let unit_seconds = match &text[unit_at..] {
@@ -187,21 +191,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_and_latencies_are_read() {
+    fn modes_and_speeds_are_read() {
         for mode in Mode::ALL {
             assert_eq!(mode.name().parse(), Ok(mode));
-        }
-        let half = Duration::from_millis(500);
-        for (text, expected) in [
-            ("recorded", Latency::Recorded),
-            ("fixed:500ms", Latency::Fixed(half)),
-            ("fixed:0.5s", Latency::Fixed(half)),
-            ("fixed:0ms", Latency::Fixed(Duration::ZERO)),
-            ("fixed:1h", Latency::Fixed(MAX_WAIT)),
-            ("lognormal:500ms,0.4", Latency::LogNormal { median: half, sigma: 0.4 }),
-        ] {
-            assert_eq!(text.parse(), Ok(expected));
-            assert_eq!(expected.to_string().parse(), Ok(expected), "its own text is read back");
         }
         assert_eq!(parse_speed("0"), Ok(0.0));
         assert_eq!(parse_speed("2.5"), Ok(2.5));
@@ -218,9 +210,6 @@ mod tests {
         for text in ["", "Normal", "fast"] {
             refused(&text.parse::<Mode>().unwrap_err(), "normal, slow, outage or quota");
         }
-        for text in ["", "fixed", "random", "normal:1s,2", "lognormal:500ms"] {
-            refused(&text.parse::<Latency>().unwrap_err(), "lognormal:MEDIAN,SIGMA");
-        }
         for wait in [
             "",
             "5",
@@ -235,12 +224,7 @@ mod tests {
             "ms",
             "1e400s",
         ] {
-            let text = format!("fixed:{wait}");
-            refused(&text.parse::<Latency>().unwrap_err(), "us, ms, s, m or h");
-        }
-        for sigma in ["", "-1", "NaN", "6", "inf"] {
-            let text = format!("lognormal:1s,{sigma}");
-            refused(&text.parse::<Latency>().unwrap_err(), "from 0 to 5");
+            refused(&parse_wait(wait).unwrap_err(), "us, ms, s, m or h");
         }
         for speed in ["", "-1", "NaN", "inf", "1e308", "0.0001"] {
             refused(&parse_speed(speed).unwrap_err(), "0.001");

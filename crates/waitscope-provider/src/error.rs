@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use axum::Json;
+use crate::stub::http_date;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use waitscope_wire::openai::error::{Body, Detail};
 use waitscope_wire::rate_limit::format_reset;
 
+use crate::edge::since_1970;
+use crate::model::fault::refusal::RetryAfter;
 use crate::model::quota::Refusal;
 use crate::model::validity::Invalid;
 
@@ -23,20 +24,19 @@ const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 /// Whether the official SDKs may try again at all.
 const X_SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// An answer that is an error.
-#[derive(Debug)]
+/// An answer that is an error. It travels as an extension of its response until its body is
+/// written in the request's dialect (see [`crate::edge`]).
+#[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     /// How long after the call's arrival it is told.
     pub(crate) after: Duration,
-    /// How long a refused call is told to wait.
-    retry_after: Option<Duration>,
-    /// It would not fit then either.
-    never_fits: bool,
-    message: String,
-    kind: &'static str,
-    param: Option<String>,
-    code: &'static str,
+    /// What it says about trying again.
+    headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) message: String,
+    pub(crate) kind: &'static str,
+    pub(crate) param: Option<String>,
+    pub(crate) code: &'static str,
 }
 
 impl ApiError {
@@ -49,8 +49,7 @@ impl ApiError {
         Self {
             status,
             after: Duration::ZERO,
-            retry_after: None,
-            never_fits: false,
+            headers: Vec::new(),
             message: message.into(),
             kind: "invalid_request_error",
             param: None,
@@ -96,26 +95,47 @@ impl ApiError {
             limit.limit, limit.name, limit.remaining
         );
         let error = Self::request(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", message);
-        Self {
-            kind: limit.name,
-            after: REFUSAL_AFTER,
-            retry_after: Some(fits_after.unwrap_or(limit.reset)),
-            never_fits: fits_after.is_none(),
-            ..error
-        }
+        let headers = refusal_headers(fits_after.unwrap_or(limit.reset), fits_after.is_none());
+        Self { kind: limit.name, after: REFUSAL_AFTER, headers, ..error }
     }
 
-    fn headers(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        let Some(wait) = self.retry_after else { return headers };
-        headers.insert(RETRY_AFTER, REFUSAL_RETRY_AFTER_SECONDS.into());
-        let ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-        headers.insert(RETRY_AFTER_MS, ms.into());
-        if self.never_fits {
-            headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
-        }
-        headers
+    /// What a fault puts in the place of an answer.
+    pub(crate) fn fault(status: u16, advice: &[RetryAfter]) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let (kind, code) = match status.as_u16() {
+            401 => ("invalid_request_error", "invalid_api_key"),
+            429 => ("requests", "rate_limit_exceeded"),
+            500.. => ("server_error", "server_error"),
+            _ => ("invalid_request_error", "simulated_fault"),
+        };
+        let message = format!("A simulated fault answers this call with {}.", status.as_u16());
+        let error = Self::request(status, code, message);
+        Self { kind, headers: advice.iter().filter_map(advice_header).collect(), ..error }
     }
+}
+
+fn refusal_headers(wait: Duration, never_fits: bool) -> Vec<(HeaderName, HeaderValue)> {
+    let ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+    let mut headers =
+        vec![(RETRY_AFTER, REFUSAL_RETRY_AFTER_SECONDS.into()), (RETRY_AFTER_MS, ms.into())];
+    if never_fits {
+        headers.push((X_SHOULD_RETRY, HeaderValue::from_static("false")));
+    }
+    headers
+}
+
+/// The header that gives this advice.
+fn advice_header(advice: &RetryAfter) -> Option<(HeaderName, HeaderValue)> {
+    Some(match advice {
+        RetryAfter::Seconds(seconds) => (RETRY_AFTER, (*seconds).into()),
+        RetryAfter::Date(wait) => {
+            (RETRY_AFTER, HeaderValue::try_from(http_date(since_1970() + *wait)).ok()?)
+        }
+        RetryAfter::Malformed => (RETRY_AFTER, HeaderValue::from_static("soon")),
+        RetryAfter::Ms(ms) => (RETRY_AFTER_MS, (*ms).into()),
+        RetryAfter::ShouldRetry(true) => (X_SHOULD_RETRY, HeaderValue::from_static("true")),
+        RetryAfter::ShouldRetry(false) => (X_SHOULD_RETRY, HeaderValue::from_static("false")),
+    })
 }
 
 impl From<Invalid> for ApiError {
@@ -125,14 +145,10 @@ impl From<Invalid> for ApiError {
 }
 
 impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let headers = self.headers();
-        let error = Detail {
-            message: self.message,
-            kind: self.kind.to_owned(),
-            param: self.param,
-            code: Some(self.code.to_owned()),
-        };
-        (self.status, headers, Json(Body { error })).into_response()
+    fn into_response(mut self) -> Response {
+        let headers: HeaderMap = std::mem::take(&mut self.headers).into_iter().collect();
+        let mut response = (self.status, headers).into_response();
+        response.extensions_mut().insert(self);
+        response
     }
 }

@@ -9,6 +9,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use crate::model::quota::LimitState;
+use crate::summary::Lateness;
 
 /// The content type of [`Snapshot::text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -24,6 +25,8 @@ pub(crate) struct Snapshot {
     pub(crate) tokens_out: u64,
     /// Every listed model's limits; empty when nothing is limited.
     pub(crate) limits: Vec<(&'static str, Vec<LimitState>)>,
+    /// How much later than planned bytes were written.
+    pub(crate) lateness: Option<Lateness>,
 }
 
 impl Snapshot {
@@ -64,11 +67,26 @@ impl Collector for Snapshot {
         gauge(&mut encoder, "in_flight", "Calls in flight", &self.in_flight)?;
         let help = "Most calls in flight at once";
         gauge(&mut encoder, "max_in_flight", help, &self.max_in_flight)?;
+        self.encode_lateness(&mut encoder)?;
         self.encode_limits(&mut encoder)
     }
 }
 
 impl Snapshot {
+    fn encode_lateness(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let Some(Lateness { p50, p99, max }) = self.lateness else { return Ok(()) };
+        let mut lateness = encoder.encode_descriptor(
+            "lateness_seconds",
+            "How much later than planned bytes were written: the simulator's own lateness",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (quantile, late) in [("0.5", p50), ("0.99", p99), ("1", max)] {
+            lateness.encode_family(&[("quantile", quantile)])?.encode_gauge(&late.as_secs_f64())?;
+        }
+        Ok(())
+    }
+
     fn encode_limits(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
         if self.limits.is_empty() {
             return Ok(());

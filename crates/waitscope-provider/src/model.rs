@@ -8,11 +8,17 @@ pub mod answer;
 pub mod attempts;
 pub mod chat;
 pub mod embedding;
+pub mod fault;
+pub mod gaps;
 pub mod latency;
 pub mod quota;
 pub mod recent;
 pub mod recorded;
+pub mod recording;
+pub mod recording_fit;
+pub mod reply;
 pub mod schedule;
+pub mod script;
 pub mod validity;
 
 use waitscope_wire::openai::chat::{FormatKind, Request};

@@ -9,31 +9,18 @@ mod request_log;
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 use tower_http::catch_panic::CatchPanicLayer;
-use waitscope_stats::draw::StableHash;
+use waitscope_wire::openai::error::{Body, Detail};
 
+use crate::edge;
 use crate::error::ApiError;
-use crate::limit_headers;
 use crate::server::App;
-
-/// Every answer's own id.
-const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The time the answer was planned to take, before any speed-up, in milliseconds.
-const PROCESSING_MS: HeaderName = HeaderName::from_static("openai-processing-ms");
-/// The head of an answer that is a stream of events.
-const EVENT_STREAM: [(HeaderName, HeaderValue); 2] = [
-    (CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8")),
-    (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-];
 
 /// All routes.
 pub(crate) fn all(app: Arc<App>) -> Router {
@@ -56,8 +43,7 @@ pub(crate) fn all(app: Arc<App>) -> Router {
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(Arc::clone(&app), limit_headers::on_every_answer))
-        .layer(map_response(with_request_id()))
+        .layer(from_fn_with_state(Arc::clone(&app), edge::complete))
         .with_state(app)
 }
 
@@ -77,17 +63,15 @@ fn panicked(_panic: Box<dyn Any + Send>) -> Response {
     ApiError::internal().into_response()
 }
 
-/// Ids differ from one another, and from those of another run.
-fn with_request_id() -> impl Fn(Response) -> std::future::Ready<Response> + Clone {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let run = StableHash::new(since_1970.as_secs()).word(since_1970.subsec_nanos().into());
-    let requests = Arc::new(AtomicU64::new(0));
-    move |mut response| {
-        let request = requests.fetch_add(1, Ordering::Relaxed);
-        let id = format!("req_{:016x}", run.clone().word(request).finish());
-        if let Ok(id) = HeaderValue::try_from(id) {
-            response.headers_mut().insert(X_REQUEST_ID, id);
-        }
-        std::future::ready(response)
-    }
+/// What ends an `OpenAI` stream early.
+fn stream_error() -> (Option<&'static str>, String) {
+    let message = "A simulated fault ends this stream.".to_owned();
+    let detail = Detail {
+        message,
+        kind: "server_error".to_owned(),
+        param: None,
+        code: Some("server_error".to_owned()),
+    };
+    // Writing strings to memory cannot fail.
+    (None, serde_json::to_string(&Body { error: detail }).unwrap_or_default())
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use waitscope_serve::Patience;
 
 use crate::config::Config;
-use crate::server::router;
+use crate::server::Provider;
 
 /// A provider that runs; dropping it stops it and cuts the calls in flight.
 #[derive(Debug)]
@@ -40,17 +40,18 @@ impl Drop for Running {
 /// Starts a provider on a free port.
 ///
 /// # Errors
-/// When there is no port, thread or runtime to be had.
+/// When there is no port, thread or runtime to be had, and when the truth log cannot be created.
 pub fn start(config: Config) -> io::Result<Running> {
     let listener = waitscope_serve::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
         .map_err(io::Error::other)?;
     let url = format!("http://{}", listener.local_addr()?);
+    let provider = Provider::new(config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let stop = CancellationToken::new();
     let stopped = stop.clone();
     let patience = Patience { drain: Duration::ZERO, ..Patience::default() };
     let thread = std::thread::Builder::new().name("provider".to_owned()).spawn(move || {
-        let serving = waitscope_serve::serve(listener, router(config), stopped, patience);
+        let serving = provider.serve(listener, stopped, patience);
         if let Err(error) = runtime.block_on(serving) {
             tracing::error!(%error, "the provider ended");
         }

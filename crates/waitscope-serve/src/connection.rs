@@ -2,7 +2,6 @@
 
 use std::future::{Future as _, poll_fn};
 use std::io;
-use std::mem::MaybeUninit;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +11,12 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BodyFromHyper, Patience};
+use crate::wire::Wire;
+use crate::{FromHyper, Patience};
 
 /// Serves one connection until its client leaves, or until `stop` is cancelled and every request
 /// that had arrived by then is answered. Errors are logged and end only this connection.
@@ -32,14 +31,15 @@ pub(crate) async fn run(
         tracing::debug!(%error, "TCP_NODELAY");
     }
     let unread = Arc::new(AtomicBool::new(false));
-    let socket = Socket { stream, stop: stop.clone(), unread: Arc::clone(&unread) };
+    let wire = Wire::new(stream);
+    let socket = Socket { wire: wire.clone(), stop: stop.clone(), unread: Arc::clone(&unread) };
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(patience.head)
             .serve_connection(
                 TokioIo::new(socket),
-                TowerToHyperService::new(BodyFromHyper(router))
+                TowerToHyperService::new(FromHyper { router, wire })
             )
     );
     let ended = tokio::select! {
@@ -52,7 +52,7 @@ pub(crate) async fn run(
     }
 }
 
-type Connection = http1::Connection<TokioIo<Socket>, TowerToHyperService<BodyFromHyper>>;
+type Connection = http1::Connection<TokioIo<Socket>, TowerToHyperService<FromHyper>>;
 
 /// Answers what has arrived. A connection that is told to shut down between two requests closes
 /// at once: a request that is there already must be read first.
@@ -73,26 +73,19 @@ async fn finish(mut connection: Pin<&mut Connection>, unread: &AtomicBool) -> hy
 /// read yet. The runtime learns of new bytes only between two turns of its event loop, and a
 /// handler may have held that: so the kernel is asked.
 struct Socket {
-    stream: TcpStream,
+    wire: Wire,
     stop: CancellationToken,
     unread: Arc<AtomicBool>,
 }
 
-impl Socket {
-    fn has_bytes(&self) -> bool {
-        let mut byte = [MaybeUninit::uninit()];
-        SockRef::from(&self.stream).peek(&mut byte).is_ok_and(|bytes| bytes > 0)
-    }
-}
-
 impl AsyncRead for Socket {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        let unread = read.is_pending() && self.stop.is_cancelled() && self.has_bytes();
+        let read = self.wire.poll_read(context, buffer);
+        let unread = read.is_pending() && self.stop.is_cancelled() && self.wire.has_bytes();
         self.unread.store(unread, Ordering::Relaxed);
         read
     }
@@ -100,30 +93,32 @@ impl AsyncRead for Socket {
 
 impl AsyncWrite for Socket {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        self.wire.poll_write(context, |stream| stream.try_write(bytes))
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+        self.wire.poll_write(context, |stream| stream.try_write_vectored(pieces))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        true
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+    /// Called when all is written.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.wire.flushed_now();
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.wire.shutdown())
     }
 }

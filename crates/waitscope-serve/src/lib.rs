@@ -8,6 +8,7 @@
 mod body;
 mod connection;
 mod listen;
+mod wire;
 
 use std::convert::Infallible;
 use std::io;
@@ -24,6 +25,7 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 
 pub use body::{BodyError, BodyLimits, read_body};
 pub use listen::{BindError, bind, bind_shared};
+pub use wire::Wire;
 
 /// The status under which a request is logged and counted whose client left before its answer was
 /// complete: nginx's convention. It is never sent.
@@ -128,11 +130,15 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
-/// Turns hyper's request body into axum's, so that a [`Router`] serves a bare connection.
+/// Turns hyper's request body into axum's, so that a [`Router`] serves a bare connection, and
+/// gives every request the [`Wire`] that it came on.
 #[derive(Clone)]
-struct BodyFromHyper(Router);
+struct FromHyper {
+    router: Router,
+    wire: Wire,
+}
 
-impl tower_service::Service<Request<Incoming>> for BodyFromHyper {
+impl tower_service::Service<Request<Incoming>> for FromHyper {
     type Response = axum::response::Response;
     type Error = Infallible;
     type Future = <Router as tower_service::Service<Request<Body>>>::Future;
@@ -141,10 +147,12 @@ impl tower_service::Service<Request<Incoming>> for BodyFromHyper {
         &mut self,
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Result<(), Infallible>> {
-        tower_service::Service::<Request<Body>>::poll_ready(&mut self.0, context)
+        tower_service::Service::<Request<Body>>::poll_ready(&mut self.router, context)
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        tower_service::Service::call(&mut self.0, request.map(Body::new))
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(self.wire.clone());
+        tower_service::Service::call(&mut self.router, request)
     }
 }

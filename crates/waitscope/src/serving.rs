@@ -36,6 +36,12 @@ pub(crate) fn announce(address: SocketAddr) {
     }
 }
 
+/// What a server did, on stdout.
+pub(crate) fn last_word(summary: &str) {
+    // Who reads the first line and leaves misses nothing that matters.
+    let _ = console::print(&format!("{summary}\n"));
+}
+
 /// The exit of a server that was told to stop.
 pub(crate) fn farewell(drained: Drained) -> Exit {
     match drained {

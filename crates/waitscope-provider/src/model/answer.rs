@@ -122,7 +122,7 @@ pub fn reply(text: &str) -> String {
     let subject = subject(text);
     format!(
         "Hello,\n\nthank you for your message{subject}. I have passed it on to our {name} team. \
-         {promise} {pace} You need not do anything until then.\n\nKind regards\nCustomer support"
+         {promise} {pace} You need not do anything until then — we will write to you 🙂\n\nKind regards\nCustomer support"
     )
 }
 

@@ -18,12 +18,36 @@ impl Attempts {
         Self(Recent::new(capacity))
     }
 
-    /// The draws for the next attempt at this content (see [`content_hash`]).
-    pub fn next(&mut self, content: u64) -> Draws {
+    /// The next attempt at this content (see [`content_hash`]).
+    pub fn next(&mut self, content: u64) -> Attempt {
         let attempts = self.0.get_or_insert(content, 0);
-        let attempt = *attempts;
+        let number = *attempts;
         *attempts = attempts.wrapping_add(1);
-        Draws::new(StableHash::new(content).word(attempt.into()).finish())
+        Attempt { content, number }
+    }
+}
+
+/// One attempt at some content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    content: u64,
+    /// Counted from 0.
+    pub number: u32,
+}
+
+impl Attempt {
+    /// The draws for its latency and its answer.
+    pub fn draws(self) -> Draws {
+        Draws::new(self.hash().finish())
+    }
+
+    /// A uniform draw for something else, by its name, which does not change the draws above.
+    pub fn draw_for(self, name: &str) -> f64 {
+        Draws::new(self.hash().bytes(name.as_bytes()).finish()).uniform()
+    }
+
+    fn hash(self) -> StableHash {
+        StableHash::new(self.content).word(self.number.into())
     }
 }
 
@@ -41,8 +65,10 @@ mod tests {
     fn each_attempt_draws_anew_and_each_order_the_same() {
         let draw = |order: &[u64]| {
             let mut attempts = Attempts::new(10);
-            let mut draws: Vec<(u64, u64)> =
-                order.iter().map(|content| (*content, attempts.next(*content).bits())).collect();
+            let mut draws: Vec<(u64, u64)> = order
+                .iter()
+                .map(|content| (*content, attempts.next(*content).draws().bits()))
+                .collect();
             draws.sort_unstable();
             draws
         };
@@ -55,9 +81,17 @@ mod tests {
     }
 
     #[test]
+    fn named_draws_are_their_own() {
+        let attempt = Attempts::new(1).next(7);
+        let draws = [attempt.draw_for("a"), attempt.draw_for("b"), attempt.draws().uniform()];
+        assert_eq!(draws[0], attempt.draw_for("a"));
+        assert!(draws[0] != draws[1] && draws[1] != draws[2] && draws[0] != draws[2]);
+    }
+
+    #[test]
     fn a_forgotten_content_starts_at_its_first_attempt() {
         let mut attempts = Attempts::new(1);
-        let bits = [1, 1, 2, 1].map(|content| attempts.next(content).bits());
+        let bits = [1, 1, 2, 1].map(|content| attempts.next(content).draws().bits());
         assert_eq!((bits[0] == bits[1], bits[0] == bits[3]), (false, true));
     }
 

@@ -1,8 +1,5 @@
 //! A chat call from its request to the last byte of its answer.
 
-use std::time::Duration;
-
-use waitscope_stats::draw::Draws;
 use waitscope_wire::openai::Usage;
 use waitscope_wire::openai::chat::{
     AnswerMessage, Choice, Chunk, ChunkChoice, ChunkUsage, Completion, Content, Delta,
@@ -10,49 +7,38 @@ use waitscope_wire::openai::chat::{
 };
 use waitscope_wire::{sse, tokens};
 
-use super::{Task, answer, latency, schedule};
-use crate::config::{Latency, Mode};
+use super::Task;
+use super::reply::{Ask, Finish, Reply};
+use super::script::{Event, Part};
 
-/// The tokens of a classification, in the recorded calls.
-const CLASSIFICATION_TOKENS: u64 = 15;
 /// The tier that every answer names.
 const SERVICE_TIER: &str = "default";
 /// The configuration that every answer names.
 const SYSTEM_FINGERPRINT: &str = "fp_waitscope";
 
-/// All that is decided about a chat call once it is admitted.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// The time from the call's arrival to its full answer.
-    pub total: Duration,
-    id: String,
-    created: u64,
-    model: String,
-    /// What each of the choices says, token by token.
-    tokens: Vec<String>,
-    choices: u64,
-    finish_reason: FinishReason,
-    usage: Usage,
-    include_usage: bool,
-}
-
-/// A piece of a stream and when it is due, counted from the call's arrival.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Timed {
-    /// When it is due.
-    pub due: Duration,
-    /// The bytes to send.
-    pub text: String,
-}
-
 /// What a call is charged at admission: the prompt's estimate plus the most tokens it may get.
 pub fn charge(request: &Request) -> u64 {
-    let answer = max_tokens(request).unwrap_or(0) * request.n.unwrap_or(1);
+    let answer = max_tokens(request).unwrap_or(0) * choices(request);
     tokens::of_prompt(&request.messages) + answer
+}
+
+/// What a chat call asks for.
+pub fn ask(request: &Request) -> Ask {
+    Ask {
+        question: question(request),
+        wants_json: Task::of_chat(request) == Task::Classify,
+        tool: None,
+        max_tokens: max_tokens(request),
+        prompt_tokens: tokens::of_prompt(&request.messages),
+    }
 }
 
 fn max_tokens(request: &Request) -> Option<u64> {
     request.max_completion_tokens.or(request.max_tokens)
+}
+
+fn choices(request: &Request) -> u64 {
+    request.n.unwrap_or(1)
 }
 
 /// The text that is answered: the user's last message.
@@ -63,39 +49,36 @@ fn question(request: &Request) -> String {
     texts.join("\n")
 }
 
+/// The answer to a chat call, as its protocol tells it.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    reply: Reply,
+    created: u64,
+    model: String,
+    choices: u64,
+    usage: Usage,
+    include_usage: bool,
+}
+
 impl Plan {
-    /// Plans a call. `created` is the time of the call in Unix seconds.
-    pub fn new(
-        request: &Request,
-        latency: Latency,
-        mode: Mode,
-        mut draws: Draws,
-        created: u64,
-    ) -> Self {
-        let task = Task::of_chat(request);
-        let question = question(request);
-        let (text, wanted) = if task == Task::Classify {
-            (answer::classification(&question), CLASSIFICATION_TOKENS)
-        } else {
-            let reply = answer::reply(&question);
-            let tokens = tokens::of_reply(reply.chars().count());
-            (reply, tokens)
-        };
-        let written = wanted.min(max_tokens(request).unwrap_or(wanted));
-        let mut tokens = split(&text, wanted);
-        tokens.truncate(usize::try_from(written).unwrap_or(usize::MAX));
-        let choices = request.n.unwrap_or(1);
+    /// The answer to `request`. `created` is the time of the call in Unix seconds.
+    pub fn new(request: &Request, reply: Reply, created: u64) -> Self {
+        let choices = choices(request);
+        let asked = request.stream_options.and_then(|options| options.include_usage);
         Self {
-            total: latency::planned(latency, mode, task, draws.uniform()),
-            id: format!("chatcmpl-{:016x}{:016x}", draws.bits(), draws.bits()),
             created,
             model: request.model.clone(),
-            tokens,
             choices,
-            finish_reason: if written < wanted { FinishReason::Length } else { FinishReason::Stop },
-            usage: Usage::of_chat(tokens::of_prompt(&request.messages), written * choices),
-            include_usage: request.stream_options.and_then(|o| o.include_usage).unwrap_or(false),
+            usage: Usage::of_chat(reply.prompt_tokens, u64::from(reply.len()) * choices),
+            include_usage: asked.unwrap_or(false),
+            reply,
         }
+    }
+
+    /// Tells the usage at the end of a stream, though nobody asked.
+    #[must_use]
+    pub fn with_usage(self) -> Self {
+        Self { include_usage: true, ..self }
     }
 
     /// The tokens of the prompt and of the answer.
@@ -109,15 +92,15 @@ impl Plan {
             index,
             message: AnswerMessage {
                 role: Role::Assistant,
-                content: Some(self.tokens.concat()),
+                content: Some(self.reply.text().to_owned()),
                 refusal: None,
                 annotations: Vec::new(),
             },
             logprobs: None,
-            finish_reason: Some(self.finish_reason),
+            finish_reason: Some(self.finish_reason()),
         };
         Completion {
-            id: self.id.clone(),
+            id: self.reply.id("chatcmpl-"),
             object: "chat.completion".to_owned(),
             created: self.created,
             model: self.model.clone(),
@@ -130,46 +113,52 @@ impl Plan {
 
     /// The answer as a stream: the role, the tokens, the reason of the end, the usage if it was
     /// asked for, and `[DONE]`. With several choices each of them gets its part at each step.
-    pub fn events(self) -> impl Iterator<Item = Timed> + Send {
-        // At most 128,000 tokens are allowed.
-        let count = u32::try_from(self.tokens.len()).unwrap_or(u32::MAX);
-        let total = self.total;
-        let mut due = schedule::spread(total, count).peekable();
-        let first = due.peek().copied().unwrap_or(total);
-        let steps = std::iter::once((first, Step::Role))
-            .chain(due.zip(0..).map(|(due, token)| (due, Step::Token(token))))
-            .chain([(total, Step::Finish), (total, Step::Usage), (total, Step::Done)]);
-        steps.flat_map(move |(due, step)| {
-            self.texts(step).into_iter().map(move |text| Timed { due, text })
-        })
+    pub fn events(self) -> impl Iterator<Item = Event> + Send {
+        let tokens = (0..self.reply.len()).map(Step::Token);
+        let steps = std::iter::once(Step::Role).chain(tokens).chain([
+            Step::Finish,
+            Step::Usage,
+            Step::Done,
+        ]);
+        steps.flat_map(move |step| self.step(step))
     }
 
-    fn texts(&self, step: Step) -> Vec<String> {
+    fn step(&self, step: Step) -> Vec<Event> {
+        let timing = &self.reply.timing;
+        let (due, part) = match step {
+            Step::Role => (timing.due(0), Part::Open),
+            Step::Token(token) => (timing.due(token), Part::Token),
+            Step::Finish => (timing.total, Part::Finish),
+            Step::Usage => (timing.total, Part::Usage),
+            Step::Done => (timing.total, Part::End),
+        };
         let (delta, finish_reason) = match step {
             Step::Role => {
                 (Delta { role: Some(Role::Assistant), content: Some(String::new()) }, None)
             }
             Step::Token(token) => {
-                (Delta { role: None, content: Some(self.tokens[token].clone()) }, None)
+                (Delta { role: None, content: Some(self.reply.token(token).to_owned()) }, None)
             }
-            Step::Finish => (Delta::default(), Some(self.finish_reason)),
+            Step::Finish => (Delta::default(), Some(self.finish_reason())),
             Step::Usage if self.include_usage => {
-                return vec![self.chunk(Vec::new(), ChunkUsage::Counted(self.usage))];
+                let data = self.chunk(Vec::new(), ChunkUsage::Counted(self.usage));
+                return vec![Event::new(due, part, data)];
             }
             Step::Usage => return Vec::new(),
-            Step::Done => return vec![sse::encode(sse::DONE)],
+            Step::Done => return vec![Event::new(due, part, sse::DONE.to_owned())],
         };
         let usage = if self.include_usage { ChunkUsage::ToCome } else { ChunkUsage::Absent };
         let chunk = |index| {
             let delta = Some(delta.clone());
-            self.chunk(vec![ChunkChoice { index, delta, logprobs: None, finish_reason }], usage)
+            let choice = ChunkChoice { index, delta, logprobs: None, finish_reason };
+            Event::new(due, part, self.chunk(vec![choice], usage))
         };
         (0..self.choices).map(chunk).collect()
     }
 
     fn chunk(&self, choices: Vec<ChunkChoice>, usage: ChunkUsage) -> String {
         let chunk = Chunk {
-            id: self.id.clone(),
+            id: self.reply.id("chatcmpl-"),
             object: "chat.completion.chunk".to_owned(),
             created: self.created,
             model: self.model.clone(),
@@ -179,7 +168,15 @@ impl Plan {
             usage,
         };
         // Writing strings and numbers to memory cannot fail.
-        sse::encode(&serde_json::to_string(&chunk).unwrap_or_default())
+        serde_json::to_string(&chunk).unwrap_or_default()
+    }
+
+    fn finish_reason(&self) -> FinishReason {
+        match self.reply.finish {
+            Finish::Stop => FinishReason::Stop,
+            Finish::Length => FinishReason::Length,
+            Finish::Tool => FinishReason::ToolCalls,
+        }
     }
 }
 
@@ -187,30 +184,29 @@ impl Plan {
 #[derive(Clone, Copy)]
 enum Step {
     Role,
-    Token(usize),
+    Token(u32),
     Finish,
     Usage,
     Done,
 }
 
-/// Splits a text into so many tokens of about equal length; fewer when it has fewer characters.
-fn split(text: &str, tokens: u64) -> Vec<String> {
-    let characters: Vec<char> = text.chars().collect();
-    let tokens = usize::try_from(tokens).unwrap_or(usize::MAX).clamp(1, characters.len().max(1));
-    let boundary = |token: usize| token * characters.len() / tokens;
-    (0..tokens).map(|t| characters[boundary(t)..boundary(t + 1)].iter().collect()).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::{Value, json};
-    use waitscope_wire::sse::Decoder;
+    use waitscope_stats::draw::Draws;
 
     use super::*;
+    use crate::config::{Config, Mode};
+    use crate::model::latency::Conditions;
 
     fn plan(body: &Value, seed: u64) -> Plan {
         let request = serde_json::from_value(body.clone()).unwrap();
-        Plan::new(&request, Latency::Recorded, Mode::Normal, Draws::new(seed), 1_791_590_400)
+        let model = Config::default().latency_model();
+        let conditions = Conditions { mode: Mode::Normal, in_flight: 1 };
+        let reply = Reply::plan(&super::ask(&request), &model, conditions, Draws::new(seed));
+        Plan::new(&request, reply, 1_791_590_400)
     }
 
     fn ask(extra: &Value) -> Value {
@@ -226,9 +222,7 @@ mod tests {
     fn streamed(plan: Plan) -> Vec<(Duration, Value)> {
         plan.events()
             .map(|event| {
-                let mut decoder = Decoder::new();
-                decoder.push(event.text.as_bytes());
-                let data = decoder.next_event().unwrap().unwrap().data;
+                let data = event.data;
                 (event.due, serde_json::from_str(&data).unwrap_or(Value::String(data)))
             })
             .collect()
@@ -324,8 +318,8 @@ mod tests {
         let plan = plan(&ask(&json!({})), 7);
         let due: Vec<Duration> = plan.clone().events().map(|event| event.due).collect();
         assert!(due.is_sorted());
-        assert_eq!(due[0], plan.total / 2);
-        assert_eq!(due.last(), Some(&plan.total));
+        assert_eq!(due[0], plan.reply.total() / 2);
+        assert_eq!(due.last(), Some(&plan.reply.total()));
     }
 
     #[test]
@@ -340,9 +334,9 @@ mod tests {
     fn the_same_draws_give_the_same_call() {
         let (one, same, other) =
             (plan(&ask(&json!({})), 7), plan(&ask(&json!({})), 7), plan(&ask(&json!({})), 8));
-        assert_eq!((one.total, &one.id), (same.total, &same.id));
-        assert_ne!(one.total, other.total);
-        assert_ne!(one.id, other.id);
-        assert_eq!(one.tokens, other.tokens);
+        assert_eq!((one.reply.total(), one.reply.bits), (same.reply.total(), same.reply.bits));
+        assert_ne!(one.reply.total(), other.reply.total());
+        assert_ne!(one.reply.bits, other.reply.bits);
+        assert_eq!(one.reply.text(), other.reply.text());
     }
 }

@@ -1,4 +1,4 @@
-//! The quota: per model, a bucket of requests and one of tokens, each refilled continuously.
+//! The quota: per model, a bucket of requests and buckets of tokens, each refilled continuously.
 //!
 //! A bucket is kept as the time at which it will be full again (the generic cell rate algorithm's
 //! theoretical arrival time, ITU-T I.371), so that it needs no timer, and waits are exact.
@@ -12,13 +12,16 @@ const WINDOW: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone)]
 pub struct Quota {
     requests: Option<Bucket>,
+    /// Of the prompt and, unless those are counted apart, of the answer.
     tokens: Bucket,
+    /// Of the answer, charged as they are produced.
+    output: Option<Bucket>,
 }
 
-/// One of the two limits, as the rate-limit headers tell it.
+/// One of the limits, as the rate-limit headers tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitState {
-    /// `requests` or `tokens`.
+    /// `requests`, `tokens`, `input-tokens` or `output-tokens`.
     pub name: &'static str,
     /// The units per minute.
     pub limit: u64,
@@ -46,10 +49,17 @@ impl Quota {
             Some(per_minute) => Some(Bucket::new(per_minute)),
             None => None,
         };
-        Self { requests, tokens: Bucket::new(tokens_per_minute) }
+        Self { requests, tokens: Bucket::new(tokens_per_minute), output: None }
     }
 
-    /// Charges a call of so many tokens at `now`, if both buckets have room; else charges nothing.
+    /// The same with the answers' tokens counted apart.
+    #[must_use]
+    pub const fn with_output(self, tokens_per_minute: u64) -> Self {
+        Self { output: Some(Bucket::new(tokens_per_minute)), ..self }
+    }
+
+    /// Charges a call of so many tokens at `now`, if all buckets have room; else charges nothing. Of output tokens one
+    /// must be left.
     ///
     /// `now` counts from any fixed point. `share` divides the limits; a bucket that was used keeps
     /// the share of it that is left when `share` changes.
@@ -57,7 +67,7 @@ impl Quota {
         let refused = self
             .buckets()
             .filter_map(|(name, bucket)| {
-                let requested = if name == REQUESTS { 1 } else { tokens };
+                let requested = if matches!(name, REQUESTS | OUTPUT) { 1 } else { tokens };
                 let fits_after = bucket.fits_after(requested, share, now);
                 (fits_after != Some(Duration::ZERO)).then(|| Refusal {
                     limit: bucket.state(name, share, now),
@@ -77,19 +87,30 @@ impl Quota {
         Ok(())
     }
 
-    /// Both limits at `now`.
+    /// Charges tokens of an answer as they are produced.
+    pub fn charge_output(&mut self, tokens: u64, share: u64, now: Duration) {
+        if let Some(output) = &mut self.output {
+            output.charge(tokens, share, now);
+        }
+    }
+
+    /// All limits at `now`.
     pub fn states(&self, share: u64, now: Duration) -> Vec<LimitState> {
         self.buckets().map(|(name, bucket)| bucket.state(name, share, now)).collect()
     }
 
     fn buckets(&self) -> impl Iterator<Item = (&'static str, &Bucket)> {
         let requests = self.requests.as_ref().map(|bucket| (REQUESTS, bucket));
-        requests.into_iter().chain([(TOKENS, &self.tokens)])
+        let output = self.output.as_ref().map(|bucket| (OUTPUT, bucket));
+        let tokens = if output.is_some() { INPUT } else { TOKENS };
+        requests.into_iter().chain([(tokens, &self.tokens)]).chain(output)
     }
 }
 
 const REQUESTS: &str = "requests";
 const TOKENS: &str = "tokens";
+const INPUT: &str = "input-tokens";
+const OUTPUT: &str = "output-tokens";
 
 #[derive(Debug, Clone)]
 struct Bucket {
@@ -174,6 +195,21 @@ mod tests {
     fn embeddings_have_no_request_limit() {
         let quota = Quota::new(None, 100_000);
         assert_eq!(remaining(&quota, 1, 0), [100_000]);
+    }
+
+    #[test]
+    fn output_is_charged_as_it_is_produced() {
+        let mut quota = Quota::new(Some(100), 100_000).with_output(600);
+        quota.admit(1_000, 1, Duration::ZERO).unwrap();
+        assert_eq!(remaining(&quota, 1, 0), [99, 99_000, 600]);
+        quota.charge_output(600, 1, Duration::ZERO);
+        let refusal = quota.admit(1, 1, Duration::ZERO).unwrap_err();
+        assert_eq!((refusal.limit.name, refusal.requested), ("output-tokens", 1));
+        assert_eq!(refusal.fits_after, Some(Duration::from_millis(100)));
+        // An answer that goes on beyond the limit is paid for by the next ones.
+        quota.charge_output(600, 1, Duration::ZERO);
+        assert!(quota.admit(1, 1, Duration::from_secs(60)).is_err());
+        assert!(quota.admit(1, 1, Duration::from_millis(60_100)).is_ok());
     }
 
     #[test]

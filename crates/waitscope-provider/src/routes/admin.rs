@@ -9,12 +9,14 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use waitscope_stats::latencies::Latencies;
 
 use crate::body;
 use crate::config::Mode;
 use crate::error::ApiError;
 use crate::metrics::{self, Snapshot};
 use crate::server::{App, Ledger};
+use crate::summary::Lateness;
 
 pub(super) async fn health() -> Json<Value> {
     Json(json!({"status": "ok"}))
@@ -28,9 +30,11 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
 }
 
 fn snapshot(app: &App) -> Snapshot {
+    let mode = app.mode();
+    let lateness = Lateness::of(&app.lateness());
     let ledger = app.ledger();
     let counts = &ledger.counts;
-    let share = ledger.quota_share(&app.config);
+    let share = app.config.quota_share(mode);
     Snapshot {
         calls: counts.calls.clone(),
         in_flight: counts.in_flight,
@@ -38,15 +42,16 @@ fn snapshot(app: &App) -> Snapshot {
         tokens_in: counts.tokens_in,
         tokens_out: counts.tokens_out,
         limits: share.into_iter().flat_map(|share| ledger.accounts.all(share, app.now())).collect(),
+        lateness,
     }
 }
 
 /// `GET /admin/stats`.
 pub(super) async fn stats(State(app): State<Arc<App>>) -> Json<Value> {
-    Json(stats_of(&app.ledger()))
+    Json(stats_of(app.mode(), &app.ledger()))
 }
 
-fn stats_of(ledger: &Ledger) -> Value {
+fn stats_of(mode: Mode, ledger: &Ledger) -> Value {
     let counts = &ledger.counts;
     let by_status = |statuses: &BTreeMap<u16, u64>| {
         statuses.iter().map(|(status, count)| (status.to_string(), json!(count))).collect()
@@ -57,7 +62,7 @@ fn stats_of(ledger: &Ledger) -> Value {
         .map(|(name, statuses)| ((*name).to_owned(), Value::Object(by_status(statuses))))
         .collect();
     json!({
-        "mode": ledger.mode.name(),
+        "mode": mode.name(),
         "in_flight": counts.in_flight,
         "max_in_flight": counts.max_in_flight,
         "calls": calls,
@@ -85,7 +90,7 @@ pub(super) async fn set_mode(
 
 /// `POST /admin/reset`: counts to zero, quota full, mode normal, attempts forgotten.
 pub(super) async fn reset(State(app): State<Arc<App>>) -> Json<Value> {
-    let mut ledger = app.ledger();
-    ledger.reset();
-    Json(stats_of(&ledger))
+    app.ledger().reset();
+    *app.lateness() = Latencies::new();
+    Json(stats_of(app.mode(), &app.ledger()))
 }

@@ -2,56 +2,56 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use waitscope_wire::openai::chat::Request as Chat;
 
-use super::{EVENT_STREAM, PROCESSING_MS};
 use crate::account::{Account, Kind};
+use crate::answer::{self, Answer, Content};
 use crate::body;
-use crate::call::Call;
+use crate::call::{Call, Visit};
+use crate::edge::since_1970;
 use crate::error::ApiError;
 use crate::model::Task;
 use crate::model::attempts::content_hash;
-use crate::model::chat::{Plan, charge};
+use crate::model::chat::{Plan, ask, charge};
+use crate::model::fault::events::Fault;
+use crate::model::reply::Reply;
 use crate::model::validity::check_chat;
-use crate::paced::PacedBody;
-use crate::server::{App, unix_seconds};
+use crate::server::App;
 
 pub(super) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
+    let visit = Visit::of(&request);
     let body = body::read(request).await;
-    let mut call = Call::begin(&app, "chat");
+    let mut call = Call::begin(&app, "chat", visit);
     call.charge_to(Account::listed(Kind::Chat));
-    match body.and_then(|body| plan(&app, &mut call, &body)) {
-        Ok((plan, stream)) => answer(call, plan, stream).await,
+    match body.and_then(|body| plan(&mut call, &body)) {
+        Ok(answer) => answer::send(call, answer).await,
         Err(error) => call.refuse(error).await,
     }
 }
 
-/// Admits the call, or tells why not. The flag says whether the answer is a stream.
-fn plan(app: &App, call: &mut Call, body: &[u8]) -> Result<(Plan, bool), ApiError> {
+/// Admits the call, or tells why not.
+fn plan(call: &mut Call, body: &[u8]) -> Result<Answer, ApiError> {
     let request: Chat = body::parse(body)?;
     check_chat(&request)?;
     call.rename(Task::of_chat(&request).name());
     let account = Account::of(&request.model, Kind::Chat)
         .ok_or_else(|| super::models::wrong_kind(&request.model, "chat"))?;
-    let content = content_hash(app.config.seed, "/v1/chat/completions", body);
-    let admission = call.admit(&request.model, account, charge(&request), content)?;
-    let plan =
-        Plan::new(&request, app.config.latency, admission.mode, admission.draws, unix_seconds());
-    Ok((plan, request.stream.unwrap_or(false)))
-}
-
-async fn answer(call: Call, plan: Plan, stream: bool) -> Response {
-    let limits = call.limit_headers();
-    let processing = [(PROCESSING_MS, plan.total.as_millis().to_string())];
-    let tokens = plan.tokens();
-    if stream {
-        let body = PacedBody::body(call, plan.events(), tokens);
-        return (limits, processing, EVENT_STREAM, body).into_response();
+    let content = content_hash(call.app.config.seed, "/v1/chat/completions", body);
+    let admission = call.admit(&request.model, Some((account, charge(&request))), content)?;
+    let reply =
+        Reply::plan(&ask(&request), &call.app.latency, admission.conditions, admission.draws);
+    let total = reply.total();
+    let mut plan = Plan::new(&request, reply, since_1970().as_secs());
+    if call.faults.has(&Fault::UsageUnasked) {
+        plan = plan.with_usage();
     }
-    call.wait(plan.total).await;
-    call.end(200, tokens);
-    (limits, processing, Json(plan.completion())).into_response()
+    let tokens = plan.tokens();
+    let content = if request.stream.unwrap_or(false) {
+        Content::Stream(Box::new(plan.events()), super::stream_error)
+    } else {
+        Content::json(&plan.completion())
+    };
+    Ok(Answer { total, tokens, content })
 }

@@ -2,58 +2,52 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use waitscope_wire::openai::Usage;
 use waitscope_wire::openai::embeddings::{
-    Embedding, Input, Request as Embeddings, Response as Embedded, Vector,
+    Embedding, EncodingFormat, Input, Request as Embeddings, Response as Embedded, Vector,
 };
 
-use super::PROCESSING_MS;
 use crate::account::{Account, Kind};
+use crate::answer::{self, Answer, Content};
 use crate::body;
-use crate::call::{Admission, Call};
+use crate::call::{Call, Visit};
 use crate::error::ApiError;
 use crate::model::attempts::content_hash;
+use crate::model::fault::events::Fault;
 use crate::model::validity::{check_embeddings, input_tokens};
 use crate::model::{Task, embedding, latency};
 use crate::server::App;
 
 pub(super) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
+    let visit = Visit::of(&request);
     let body = body::read(request).await;
-    let mut call = Call::begin(&app, Task::Embed.name());
+    let mut call = Call::begin(&app, Task::Embed.name(), visit);
     call.charge_to(Account::listed(Kind::Embedding));
-    let admitted = body.and_then(|body| admit(&app, &mut call, &body));
-    let (request, tokens, mut admission) = match admitted {
-        Ok(admitted) => admitted,
-        Err(error) => return call.refuse(error).await,
-    };
-    let probability = admission.draws.uniform();
-    let total = latency::planned(app.config.latency, admission.mode, Task::Embed, probability);
-    call.wait(total).await;
-    let limits = call.limit_headers();
-    call.end(200, (tokens, 0));
-    let processing = [(PROCESSING_MS, total.as_millis().to_string())];
-    (limits, processing, Json(embed(request, tokens))).into_response()
+    match body.and_then(|body| plan(&mut call, &body)) {
+        Ok(answer) => answer::send(call, answer).await,
+        Err(error) => call.refuse(error).await,
+    }
 }
 
-/// Admits the call, with its tokens, or tells why not.
-fn admit(
-    app: &App,
-    call: &mut Call,
-    body: &[u8],
-) -> Result<(Embeddings, u64, Admission), ApiError> {
-    let request: Embeddings = body::parse(body)?;
+/// Admits the call, or tells why not.
+fn plan(call: &mut Call, body: &[u8]) -> Result<Answer, ApiError> {
+    let mut request: Embeddings = body::parse(body)?;
     check_embeddings(&request)?;
     let account = Account::of(&request.model, Kind::Embedding)
         .ok_or_else(|| super::models::wrong_kind(&request.model, "embeddings"))?;
     let tokens = input_tokens(&request.input).iter().sum();
-    let content = content_hash(app.config.seed, "/v1/embeddings", body);
-    let admission = call.admit(&request.model, account, tokens, content)?;
-    Ok((request, tokens, admission))
+    let content = content_hash(call.app.config.seed, "/v1/embeddings", body);
+    let mut admission = call.admit(&request.model, Some((account, tokens)), content)?;
+    let draws = &mut admission.draws;
+    let timing = latency::plan(&call.app.latency, admission.conditions, Task::Embed, 0, draws);
+    if call.faults.has(&Fault::Floats) {
+        request.encoding_format = Some(EncodingFormat::Float);
+    }
+    let content = Content::json(&embed(request, tokens));
+    Ok(Answer { total: timing.total, tokens: (tokens, 0), content })
 }
-
 fn embed(request: Embeddings, tokens: u64) -> Embedded {
     let wanted = request.dimensions.and_then(|dimensions| usize::try_from(dimensions).ok());
     let dimensions = wanted.unwrap_or(embedding::DIMENSIONS);

@@ -3,21 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::extract::{Request, State};
+use axum::response::Response;
 use http::{Method, Uri};
 use serde_json::json;
 use waitscope_wire::sse;
 
-use super::EVENT_STREAM;
-use crate::call::Call;
+use crate::answer::{self, Answer, Content};
+use crate::call::{Call, Visit};
 use crate::config::{MAX_WAIT, Mode};
 use crate::error::ApiError;
-use crate::model::chat::Timed;
+use crate::model::attempts::content_hash;
 use crate::model::latency::in_mode;
 use crate::model::schedule::steady;
-use crate::paced::PacedBody;
+use crate::model::script::{Event, Part};
 use crate::params::Params;
 use crate::server::App;
 
@@ -27,55 +26,53 @@ const MAX_TOKENS: u32 = 100_000;
 const TOKENS: [&str; 6] = ["Who ", "waits ", "well ", "is ", "not ", "busy. "];
 
 /// `GET /v1/complete?ttft=0.4&tokens=40&tok_ms=40`: JSON after ttft + tokens x `tok_ms`.
-pub(super) async fn complete(State(app): State<Arc<App>>, uri: Uri) -> Response {
-    let call = Call::begin(&app, "complete");
-    let (waits, mode) = match plan(&call, &uri) {
+pub(super) async fn complete(State(app): State<Arc<App>>, request: Request) -> Response {
+    let mut call = Call::begin(&app, "complete", Visit::of(&request));
+    let (waits, mode) = match plan(&mut call, request.uri()) {
         Ok(plan) => plan,
         Err(error) => return call.refuse(error).await,
     };
     let total = in_mode(waits.total(), mode);
-    call.wait(total).await;
-    call.end(200, (0, u64::from(waits.tokens)));
     let text: String = (0..waits.tokens).map(token).collect();
-    Json(json!({
+    let content = Content::json(&json!({
         "text": text,
         "tokens": waits.tokens,
         "planned_ms": total.as_secs_f64() * 1_000.0,
-    }))
-    .into_response()
+    }));
+    answer::send(call, Answer { total, tokens: (0, waits.tokens.into()), content }).await
 }
 
 /// `GET /v1/stream?...`: an event `{"token": ...}` per token, the first one after ttft, then one
 /// each `tok_ms`, then `[DONE]`.
-pub(super) async fn stream(State(app): State<Arc<App>>, method: Method, uri: Uri) -> Response {
-    let call = Call::begin(&app, "stream");
-    let (waits, mode) = match plan(&call, &uri) {
+pub(super) async fn stream(State(app): State<Arc<App>>, request: Request) -> Response {
+    let mut call = Call::begin(&app, "stream", Visit::of(&request));
+    let (waits, mode) = match plan(&mut call, request.uri()) {
         Ok(plan) => plan,
         Err(error) => return call.refuse(error).await,
     };
-    if method == Method::HEAD {
-        // There is no body to stream.
-        call.end(200, (0, 0));
-        return EVENT_STREAM.into_response();
-    }
     let (first, gap) = (in_mode(waits.first, mode), in_mode(waits.gap, mode));
     let last = first + gap * waits.tokens.saturating_sub(1);
-    let tokens = steady(first, gap, waits.tokens).zip(0..).map(|(due, index)| Timed {
-        due,
-        text: sse::encode(&json!({"token": token(index)}).to_string()),
-    });
-    let pieces = tokens.chain([Timed { due: last, text: sse::encode(sse::DONE) }]);
-    let body = PacedBody::body(call, pieces, (0, u64::from(waits.tokens)));
-    (EVENT_STREAM, body).into_response()
+    let content = if request.method() == Method::HEAD {
+        Content::StreamHead
+    } else {
+        let tokens = steady(first, gap, waits.tokens).zip(0..).map(|(due, index)| {
+            Event::new(due, Part::Token, json!({"token": token(index)}).to_string())
+        });
+        let done = Event::new(last, Part::End, sse::DONE.to_owned());
+        Content::Stream(Box::new(tokens.chain([done])), super::stream_error)
+    };
+    answer::send(call, Answer { total: last, tokens: (0, waits.tokens.into()), content }).await
 }
 
 fn token(index: u32) -> &'static str {
     TOKENS[index as usize % TOKENS.len()]
 }
 
-fn plan(call: &Call, uri: &Uri) -> Result<(Waits, Mode), ApiError> {
+fn plan(call: &mut Call, uri: &Uri) -> Result<(Waits, Mode), ApiError> {
     let waits = Waits::of(&Params::of(uri)?)?;
-    Ok((waits, call.mode()?))
+    let asked = uri.path_and_query().map_or("", |asked| asked.as_str());
+    let content = content_hash(call.app.config.seed, asked, b"");
+    Ok((waits, call.admit("", None, content)?.conditions.mode))
 }
 
 /// What a request asks to wait for.

@@ -74,8 +74,8 @@ fn impatient() -> (String, CancellationToken) {
         body: Duration::from_millis(300),
         ..Patience::default()
     };
-    let router = waitscope_provider::router(instant());
-    tokio::spawn(waitscope_serve::serve(listener, router, stop.clone(), patience));
+    let provider = waitscope_provider::Provider::new(instant()).unwrap();
+    tokio::spawn(provider.serve(listener, stop.clone(), patience));
     (address, stop)
 }
 

@@ -6,6 +6,7 @@ mod admin;
 mod chat;
 mod determinism;
 mod embeddings;
+mod faults;
 mod fixture;
 mod hostile;
 mod left;

@@ -24,7 +24,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Stall(args) => stall::run(&args),
-        Command::Provider(args) => provider::run(&args),
+        Command::Provider(args) => provider::run(args),
         Command::Tickets(args) => tickets::run(&args),
     }
 }

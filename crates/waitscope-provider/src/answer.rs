@@ -1,0 +1,117 @@
+//! Sending a call's answer: the faults that come before it, its head, and its body as a script.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue};
+
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::model::fault::Before;
+use crate::model::fault::connection::Hang;
+use crate::model::script::Events;
+use crate::script_body::ScriptBody;
+
+/// The time the answer was planned to take, before any speed-up, in milliseconds.
+const PROCESSING_MS: HeaderName = HeaderName::from_static("openai-processing-ms");
+/// The head of an answer that is a stream of events.
+const EVENT_STREAM: [(HeaderName, HeaderValue); 2] = [
+    (CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8")),
+    (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+];
+const JSON: [(HeaderName, HeaderValue); 1] =
+    [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+/// The status under which an answer is counted that a fault left out altogether. Never sent.
+pub(crate) const NO_ANSWER: u16 = 0;
+
+/// What a call is answered with.
+pub(crate) struct Answer {
+    /// The time from the call's arrival to the last byte.
+    pub(crate) total: Duration,
+    /// The tokens of the prompt and of the answer.
+    pub(crate) tokens: (u64, u64),
+    pub(crate) content: Content,
+}
+
+/// The body.
+pub(crate) enum Content {
+    /// JSON.
+    Whole(Vec<u8>),
+    /// Events, and what the protocol's error event is.
+    Stream(Events, fn() -> (Option<&'static str>, String)),
+    /// The head of a stream without its body, for `HEAD`.
+    StreamHead,
+}
+
+impl Content {
+    /// A whole answer.
+    pub(crate) fn json(answer: &impl serde::Serialize) -> Self {
+        // Our own types have text keys and no failing parts.
+        Self::Whole(serde_json::to_vec(answer).unwrap_or_default())
+    }
+}
+
+/// Sends the answer to a call, or what its faults make of it.
+pub(crate) async fn send(mut call: Call, answer: Answer) -> Response {
+    let Answer { total, tokens, content } = answer;
+    match call.faults.before() {
+        None => {}
+        Some(Before::Hang(Hang::For(wait))) => {
+            call.delay(wait);
+            call.wait(Duration::ZERO).await;
+        }
+        Some(Before::Hang(Hang::Endless)) => {
+            call.app.stop.cancelled().await;
+            return aborted(call);
+        }
+        Some(Before::Reset) => return aborted(call),
+        Some(Before::Refuse(status, advice)) => {
+            return call.refuse(ApiError::fault(status, &advice)).await;
+        }
+    }
+    let limits = call.limits();
+    let processing = [(PROCESSING_MS, HeaderValue::from(millis(total)))];
+    let (head, body) = match content {
+        Content::Whole(body) => whole(call, total, tokens, body).await,
+        Content::Stream(events, error) => {
+            let script = call.faults.stream(events, error);
+            let body = ScriptBody::stream(call, script, tokens);
+            (EVENT_STREAM.into_response(), body)
+        }
+        Content::StreamHead => {
+            call.end(200, (0, 0), Duration::ZERO, 0);
+            (EVENT_STREAM.into_response(), Body::empty())
+        }
+    };
+    let mut response = (limits, processing, head).into_response();
+    *response.body_mut() = body;
+    response
+}
+
+async fn whole(call: Call, total: Duration, tokens: (u64, u64), body: Vec<u8>) -> (Response, Body) {
+    let body = call.faults.spoil(body);
+    call.wait(total).await;
+    if !call.faults.splits_whole() {
+        call.produced(tokens.1);
+        call.end(200, tokens, total, body.len());
+        return (JSON.into_response(), Body::from(body));
+    }
+    let length = [(CONTENT_LENGTH, HeaderValue::from(body.len()))];
+    let script = call.faults.whole(total, body);
+    ((JSON, length).into_response(), ScriptBody::whole(call, script, tokens))
+}
+
+/// The connection is reset under the answer: its head is never written.
+fn aborted(mut call: Call) -> Response {
+    if let Some(wire) = &call.wire {
+        wire.reset();
+    }
+    call.count(NO_ANSWER, (0, 0));
+    Response::new(Body::empty())
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
