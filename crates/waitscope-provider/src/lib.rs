@@ -26,6 +26,7 @@ mod limit_headers;
 mod metrics;
 pub mod model;
 mod params;
+pub mod record;
 mod request_log;
 mod routes;
 mod running;
@@ -37,7 +38,7 @@ mod truth;
 
 pub use builder::Builder;
 pub use config::{Config, ConfigError, MAX_WAIT, Mode, parse_speed};
-pub use latency_option::{LatencyError, parse_slowdown};
+pub use latency_option::{LatencyError, open_recording, parse_slowdown};
 pub use model::fault;
 pub use model::gaps::Gaps;
 pub use model::latency::Latency;

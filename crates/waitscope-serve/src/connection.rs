@@ -13,6 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
 use tokio_util::sync::CancellationToken;
 
 use crate::wire::Wire;
@@ -31,8 +32,9 @@ pub(crate) async fn run(
         tracing::debug!(%error, "TCP_NODELAY");
     }
     let unread = Arc::new(AtomicBool::new(false));
-    let wire = Wire::new(stream);
-    let socket = Socket { wire: wire.clone(), stop: stop.clone(), unread: Arc::clone(&unread) };
+    let (read, wire) = Wire::split(stream);
+    let socket =
+        Socket { read, wire: wire.clone(), stop: stop.clone(), unread: Arc::clone(&unread) };
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
@@ -73,6 +75,7 @@ async fn finish(mut connection: Pin<&mut Connection>, unread: &AtomicBool) -> hy
 /// read yet. The runtime learns of new bytes only between two turns of its event loop, and a
 /// handler may have held that: so the kernel is asked.
 struct Socket {
+    read: OwnedReadHalf,
     wire: Wire,
     stop: CancellationToken,
     unread: Arc<AtomicBool>,
@@ -80,11 +83,11 @@ struct Socket {
 
 impl AsyncRead for Socket {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let read = self.wire.poll_read(context, buffer);
+        let read = Pin::new(&mut self.read).poll_read(context, buffer);
         let unread = read.is_pending() && self.stop.is_cancelled() && self.wire.has_bytes();
         self.unread.store(unread, Ordering::Relaxed);
         read

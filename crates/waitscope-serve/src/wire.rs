@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use socket2::SockRef;
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::Instant;
 
 /// A handle to the socket of the connection that a request came on; every request carries one in
@@ -22,7 +23,8 @@ use tokio::time::Instant;
 pub struct Wire(Arc<Shared>);
 
 struct Shared {
-    stream: TcpStream,
+    /// `None` only while it is dropped.
+    stream: Option<OwnedWriteHalf>,
     /// How often HTTP had written all that it held.
     flushes: AtomicU64,
     broken: AtomicBool,
@@ -33,13 +35,20 @@ struct Shared {
 type Flushed = Box<dyn FnOnce(Instant) + Send>;
 
 impl Wire {
-    pub(crate) fn new(stream: TcpStream) -> Self {
-        Self(Arc::new(Shared {
-            stream,
+    /// Splits a connection into what reads and what writes.
+    pub(crate) fn split(stream: TcpStream) -> (OwnedReadHalf, Self) {
+        let (read, write) = stream.into_split();
+        let wire = Self(Arc::new(Shared {
+            stream: Some(write),
             flushes: AtomicU64::new(0),
             broken: AtomicBool::new(false),
             flushed: Mutex::new(None),
-        }))
+        }));
+        (read, wire)
+    }
+
+    fn stream(&self) -> io::Result<&TcpStream> {
+        self.0.stream.as_ref().map(AsRef::as_ref).ok_or(io::ErrorKind::NotConnected.into())
     }
 
     /// How often HTTP had nothing left to write: it rises after each part of an answer that was
@@ -63,7 +72,7 @@ impl Wire {
         if self.0.broken.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
-        self.0.stream.try_write(bytes)
+        self.stream()?.try_write(bytes)
     }
 
     /// Waits until the kernel takes bytes again.
@@ -71,13 +80,14 @@ impl Wire {
     /// # Errors
     /// When the runtime shuts down.
     pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.stream.poll_write_ready(context)
+        self.stream()?.poll_write_ready(context)
     }
 
     /// From now on nothing more is written, and when the connection is closed its client sees a
     /// reset (RST) instead of an end (FIN): RFC 9293, 3.10.4, an abort.
     pub fn reset(&self) {
-        if let Err(error) = SockRef::from(&self.0.stream).set_linger(Some(Duration::ZERO)) {
+        let linger = |stream| SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        if let Err(error) = self.stream().and_then(linger) {
             tracing::debug!(%error, "SO_LINGER");
         }
         self.0.broken.store(true, Ordering::Relaxed);
@@ -86,21 +96,8 @@ impl Wire {
     /// The peeked state of the receive buffer: whether the client has sent what is not read yet.
     pub(crate) fn has_bytes(&self) -> bool {
         let mut byte = [std::mem::MaybeUninit::uninit()];
-        SockRef::from(&self.0.stream).peek(&mut byte).is_ok_and(|bytes| bytes > 0)
-    }
-
-    pub(crate) fn poll_read(
-        &self,
-        context: &mut Context<'_>,
-        buffer: &mut tokio::io::ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.0.stream.poll_read_ready(context))?;
-            match self.0.stream.try_read_buf(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read.map(|_bytes| ())),
-            }
-        }
+        let peek = |stream| SockRef::from(stream).peek(&mut byte);
+        self.stream().and_then(peek).is_ok_and(|bytes| bytes > 0)
     }
 
     /// `write` is one attempt; it is repeated until the kernel takes bytes.
@@ -112,9 +109,10 @@ impl Wire {
         if self.0.broken.load(Ordering::Relaxed) {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
+        let stream = self.stream()?;
         loop {
-            ready!(self.0.stream.poll_write_ready(context))?;
-            match write(&self.0.stream) {
+            ready!(stream.poll_write_ready(context))?;
+            match write(stream) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 written => return Poll::Ready(written),
             }
@@ -130,11 +128,20 @@ impl Wire {
     }
 
     pub(crate) fn shutdown(&self) -> io::Result<()> {
-        SockRef::from(&self.0.stream).shutdown(Shutdown::Write)
+        self.stream().and_then(|stream| SockRef::from(stream).shutdown(Shutdown::Write))
     }
 
     fn flushed(&self) -> std::sync::MutexGuard<'_, Option<Flushed>> {
         self.0.flushed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // By itself it would end the connection (FIN), and a reset must come before that.
+        if let Some(stream) = self.stream.take() {
+            stream.forget();
+        }
     }
 }
 

@@ -87,11 +87,7 @@ pub fn plan(
     Timing::spread(total, None, tokens, model.gaps, gap_draws)
 }
 
-/// The time to the full answer of a call with the uniform draw `probability`, in this mode.
-pub fn planned(latency: &Latency, mode: Mode, task: Task, probability: f64) -> Duration {
-    in_mode(drawn(latency, task, probability), mode)
-}
-
+/// The time to the full answer of a call with the uniform draw `probability`.
 fn drawn(latency: &Latency, task: Task, probability: f64) -> Duration {
     match latency {
         Latency::Recorded => {
@@ -149,7 +145,7 @@ mod tests {
     #[track_caller]
     fn check(latency: &str, mode: Mode, task: Task, probability: f64, expected_ms: f64) {
         let latency: Latency = latency.parse().unwrap();
-        let ms = ms(planned(&latency, mode, task, probability));
+        let ms = ms(in_mode(drawn(&latency, task, probability), mode));
         assert!((ms - expected_ms).abs() < 0.01, "{latency}: {ms} ms is not {expected_ms} ms");
     }
 
@@ -184,8 +180,7 @@ mod tests {
                     let timing = plan(&model, ALONE, Task::DraftReply, tokens, &mut draws);
                     let mut same = Draws::new(7);
                     let probability = same.uniform();
-                    let total =
-                        planned(&model.latency, Mode::Normal, Task::DraftReply, probability);
+                    let total = drawn(&model.latency, Task::DraftReply, probability);
                     assert_eq!(timing.total, total, "{latency} {gaps} {tokens}");
                     assert_eq!(draws, same, "one draw is taken");
                 }

@@ -237,6 +237,16 @@ impl Recording {
         self.failed
     }
 
+    /// What it holds, in a line.
+    pub fn summary(&self) -> String {
+        let Self { name, calls, failed, .. } = self;
+        let others = match failed {
+            0 => String::new(),
+            failed => format!("; the {failed} that ended in an error are left out"),
+        };
+        format!("{} calls of {name}{others}", calls.len())
+    }
+
     /// The calls to one kind of endpoint, in the order of the file.
     pub fn of_kind(&self, kind: Kind) -> Vec<u32> {
         (0..).zip(&self.calls).filter(|(_, call)| call.kind == kind).map(|(at, _)| at).collect()

@@ -66,7 +66,7 @@ pub struct TimesFit {
 pub struct ModelFit {
     /// `fixed`, `lognormal`, `mixture` or `file`.
     pub name: &'static str,
-    /// The text for `--latency`.
+    /// The text for `--latency`; of first tokens, what it would be.
     pub latency: String,
     /// The largest difference between the share of calls below a time and the model's, 0 to 1
     /// (Kolmogorov-Smirnov).
@@ -134,19 +134,20 @@ fn group(recording: &Recording, kind: Kind, endpoint: &'static str) -> Option<Gr
     let replay = format!("file:{}", recording.name());
     Some(GroupFit {
         endpoint,
-        latency: times(latencies, &replay)?,
-        ttft: times(firsts, &replay),
+        latency: times(latencies, Some(replay))?,
+        ttft: times(firsts, None),
         gaps: gaps(&streams),
     })
 }
 
-fn times(values_ms: Vec<f64>, replay: &str) -> Option<TimesFit> {
+/// `replay` is the text for `--latency` that replays these times themselves.
+fn times(values_ms: Vec<f64>, replay: Option<String>) -> Option<TimesFit> {
     let sample = Sample::new(values_ms, SMALLEST_MS);
     let measured = measured(&sample)?;
     let bell = sample.lognormal()?;
     let mixture = sample.mixture();
     let best = best(&sample, &bell, mixture.as_ref());
-    let one = LogNormal { median: measured.p50_ms, sigma: 0.0 };
+    let one = LogNormal { median: sample.quantile(0.5)?, sigma: 0.0 };
     let mut models = vec![
         model("fixed", format!("fixed:{}", duration(one.median)), &sample, &one),
         model("lognormal", format!("lognormal:{}", text(&bell)), &sample, &bell),
@@ -163,12 +164,12 @@ fn times(values_ms: Vec<f64>, replay: &str) -> Option<TimesFit> {
         warnings.extend(mixture.and_then(|mixture| thin_tail(&sample, &mixture)));
     }
     warnings.extend(follows_badly(&sample, best, &models));
-    models.push(ModelFit {
+    models.extend(replay.map(|latency| ModelFit {
         name: "file",
-        latency: replay.to_owned(),
+        latency,
         ks_distance: 0.0,
         quantiles: measured,
-    });
+    }));
     Some(TimesFit { calls: sample.count(), measured, models, best, warnings })
 }
 
@@ -238,8 +239,8 @@ fn measured(sample: &Sample) -> Option<Quantiles> {
 fn too_few(calls: usize) -> Option<String> {
     (calls < ENOUGH_CALLS).then(|| {
         format!(
-            "only {calls} calls: too few to tell models apart; record {ENOUGH_CALLS} at least, \
-             and some hundreds to see a tail of 1 %"
+            "too few calls to tell models apart ({calls}): record {ENOUGH_CALLS} at least, and \
+             some hundreds to see a tail of 1 %"
         )
     })
 }
@@ -251,8 +252,8 @@ fn missed_tail(calls: usize, measured: &Quantiles, models: &[ModelFit]) -> Optio
         format!(
             "one bell curve (lognormal) misses the tail: it puts the slowest of {calls} calls at \
              {}, measured was {}",
-            duration(says),
-            duration(was)
+            readable(says),
+            readable(was)
         )
     })
 }
@@ -299,7 +300,12 @@ fn text(bell: &LogNormal) -> String {
     format!("{},{}", duration(bell.median), significant(bell.sigma.min(5.0), 3))
 }
 
-/// Milliseconds with a readable unit.
+/// A time for people.
+fn readable(ms: f64) -> String {
+    if ms < 1_000.0 { format!("{ms:.0} ms") } else { format!("{:.1} s", ms / 1_000.0) }
+}
+
+/// A time as `--latency` reads it.
 fn duration(ms: f64) -> String {
     if ms < 10_000.0 {
         format!("{}ms", significant(ms, 4))
@@ -387,8 +393,12 @@ mod tests {
     fn what_cannot_be_known_is_warned_of() {
         let bell = LogNormal { median: 500.0, sigma: 0.4 };
         let line = |ms: f64| format!("{{\"latency_ms\": {ms}}}");
-        check(&recording(29, |draw| line(bell.quantile(draw))), "lognormal", &["only 29 calls"]);
-        check(&recording(1, |_| line(7.0)), "fixed", &["only 1 calls"]);
+        check(
+            &recording(29, |draw| line(bell.quantile(draw))),
+            "lognormal",
+            &["too few calls to tell models apart (29)"],
+        );
+        check(&recording(1, |_| line(7.0)), "fixed", &["(1)"]);
         let rare =
             recording(400, |draw| line(if draw < 0.995 { bell.quantile(draw) } else { 9e4 }));
         check(&rare, "mixture", &["misses the tail", "rests on about"]);

@@ -100,17 +100,15 @@ pub fn steady(first: Duration, gap: Duration, tokens: u32) -> impl Iterator<Item
     (0..tokens).map(move |token| first + gap * token)
 }
 
-/// Spreads a call's total over its tokens: half of it until the first one, the rest in equal gaps,
-/// so that the last one is due when the whole answer would have been. A single token comes last.
-pub fn spread(total: Duration, tokens: u32) -> impl Iterator<Item = Duration> {
-    Timing::spread(total, None, tokens, Gaps::Equal, Draws::new(0)).dues()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn spread(total: Duration, tokens: u32) -> impl Iterator<Item = Duration> {
+        Timing::spread(total, None, tokens, Gaps::Equal, Draws::new(0)).dues()
+    }
 
     fn ms(schedule: impl Iterator<Item = Duration>) -> Vec<u128> {
         schedule.map(|due| due.as_millis()).collect()

@@ -41,12 +41,12 @@ pub(super) fn meaning(data: &str) -> Meaning {
         _ => event["choices"].as_array().into_iter().flatten().any(|choice| {
             let delta = &choice["delta"];
             let is_first = choice["index"].as_u64().unwrap_or(0) == 0;
-            let calls = delta["tool_calls"].as_array().into_iter().flatten();
+            let mut calls = delta["tool_calls"].as_array().into_iter().flatten();
             let function = |call: &Value| {
                 says(&call["function"]["name"]) || says(&call["function"]["arguments"])
             };
             let text = says(&delta["content"]) || says(&delta["refusal"]) || says(&choice["text"]);
-            is_first && (text || calls.map(function).any(|says| says))
+            is_first && (text || calls.any(function))
         }),
     };
     if is_content { Meaning::Content } else { Meaning::Other }
@@ -66,7 +66,10 @@ mod tests {
                 r#"{"choices": [{"delta": {"tool_calls": [{"function": {"arguments": "{"}}]}}]}"#,
                 Meaning::Content,
             ),
-            (r#"{"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}"#, Meaning::Other),
+            (
+                r#"{"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}"#,
+                Meaning::Other,
+            ),
             (r#"{"choices": [{"index": 1, "delta": {"content": "a"}}]}"#, Meaning::Other),
             (r#"{"choices": [{"delta": {"reasoning_content": "hm"}}]}"#, Meaning::Other),
             (r#"{"choices": [{"delta": null, "finish_reason": "stop"}]}"#, Meaning::Other),
@@ -74,11 +77,17 @@ mod tests {
             ("[DONE]", Meaning::End),
             (r#"{"error": {"message": "overloaded"}}"#, Meaning::Error),
             (r#"{"type": "response.output_text.delta", "delta": "a"}"#, Meaning::Content),
-            (r#"{"type": "response.function_call_arguments.delta", "delta": "{"}"#, Meaning::Content),
+            (
+                r#"{"type": "response.function_call_arguments.delta", "delta": "{"}"#,
+                Meaning::Content,
+            ),
             (r#"{"type": "response.created", "response": {"error": null}}"#, Meaning::Other),
             (r#"{"type": "response.completed", "response": {}}"#, Meaning::End),
             (r#"{"type": "response.failed", "response": {}}"#, Meaning::Error),
-            (r#"{"type": "content_block_delta", "delta": {"type": "text_delta", "text": "a"}}"#, Meaning::Content),
+            (
+                r#"{"type": "content_block_delta", "delta": {"type": "text_delta", "text": "a"}}"#,
+                Meaning::Content,
+            ),
             (
                 r#"{"type": "content_block_delta", "delta": {"partial_json": "{"}}"#,
                 Meaning::Content,

@@ -129,9 +129,8 @@ impl Entry {
             text.add(body);
             text.written(&secrets)
         });
-        let short = |text: &str| -> String {
-            secrets.redact(text).chars().take(MOST_CHARACTERS).collect()
-        };
+        let short =
+            |text: &str| -> String { secrets.redact(text).chars().take(MOST_CHARACTERS).collect() };
         let line = Line {
             started_at: self.started_at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
             method: asked.method.to_string(),
@@ -194,7 +193,8 @@ mod tests {
         let mut observed = Observer::new(true);
         let mut text = Text::default();
         for ms in [300, 340, 390] {
-            let piece = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{KEY}\"}}}}]}}\n\n");
+            let piece =
+                format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{KEY}\"}}}}]}}\n\n");
             observed.read(piece.as_bytes(), Duration::from_millis(ms));
             text.add(piece.as_bytes());
         }

@@ -60,7 +60,8 @@ impl Log {
         let before = self.counts.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = before + bytes <= MOST_WAITING_BYTES;
-        let sent = thread.as_ref().is_some_and(|(entries, _)| fits && entries.try_send(entry).is_ok());
+        let sent =
+            thread.as_ref().is_some_and(|(entries, _)| fits && entries.try_send(entry).is_ok());
         if !sent {
             self.counts.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
             self.counts.lost.fetch_add(1, Ordering::Relaxed);

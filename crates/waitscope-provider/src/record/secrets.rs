@@ -6,9 +6,8 @@ use http::{HeaderMap, Uri};
 use percent_encoding::percent_decode_str;
 
 /// Parts of the names of headers and query parameters that hold secrets.
-const SECRET_NAMES: [&str; 10] = [
-    "key", "token", "secret", "auth", "passw", "cookie", "signature", "sig", "credential", "code",
-];
+const SECRET_NAMES: [&str; 10] =
+    ["key", "token", "secret", "auth", "passw", "cookie", "signature", "sig", "credential", "code"];
 /// Shorter values are no secrets, and taking them out would riddle every text.
 const SHORTEST: usize = 4;
 /// What stands in a secret's place.
@@ -47,10 +46,17 @@ impl Secrets {
     fn add(&mut self, value: &str) {
         let value = value.trim();
         let decoded = percent_decode_str(value).decode_utf8_lossy();
-        for form in [value.to_owned(), value.replace('/', "\\/"), decoded.into_owned()] {
-            if form.len() >= SHORTEST && !SCHEMES.contains(&form.to_ascii_lowercase().as_str()) {
-                self.0.push(form);
-            }
+        for form in [value, &decoded] {
+            self.add_form(form.to_owned());
+            // As some write it in JSON.
+            self.add_form(form.replace('/', "\\/"));
+        }
+    }
+
+    fn add_form(&mut self, form: String) {
+        let is_scheme = SCHEMES.iter().any(|scheme| form.eq_ignore_ascii_case(scheme));
+        if form.len() >= SHORTEST && !is_scheme {
+            self.0.push(form);
         }
     }
 
@@ -93,9 +99,9 @@ mod tests {
     use super::*;
 
     fn secrets(headers: &[(&'static str, &str)], uri: &str) -> Secrets {
-        let headers = headers.iter().map(|(name, value)| {
-            (http::HeaderName::from_static(name), value.parse().unwrap())
-        });
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()));
         Secrets::of(&headers.collect(), &uri.parse().unwrap())
     }
 
@@ -133,7 +139,7 @@ mod tests {
     fn a_cut_leaves_no_beginning_of_a_key() {
         let secrets = secrets(&[("api-key", "sk-1234567890")], "/");
         for cut in 0..40 {
-            let text = &"0123456789 é sk-1234567890 0123456789"[..];
+            let text = "0123456789 é sk-1234567890 0123456789";
             let Some(cut) = text.get(..cut) else { continue };
             let written = secrets.redact_cut(cut);
             assert!(!written.contains("sk-"), "{written}");

@@ -5,6 +5,7 @@
 mod admin;
 mod chat;
 mod determinism;
+mod docs;
 mod embeddings;
 mod faults;
 mod fixture;
@@ -14,3 +15,4 @@ mod pacing;
 mod plain;
 mod quota;
 mod refusals;
+mod truth;

@@ -12,7 +12,7 @@ use super::fixture::Waitscope;
 
 /// A server on a runtime of its own that answers every request with 200; returns its URL and its
 /// certificate in PEM.
-fn tls_server() -> (String, String) {
+pub(crate) fn tls_server() -> (String, String) {
     let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let pem = signed.cert.pem();
     let key = signed.signing_key.serialize_der().try_into().unwrap();

@@ -7,7 +7,7 @@ mod record;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use waitscope_provider::Provider;
+use waitscope_provider::{Latency, Provider};
 use waitscope_serve::Patience;
 
 use self::options::Options;
@@ -71,6 +71,9 @@ fn serve(args: Args) -> Result<Exit, Failure> {
     let listener = waitscope_serve::bind(address).map_err(Failure::cannot_measure)?;
     let address = listener.local_addr().map_err(Failure::cannot_measure)?;
     let config = options.config();
+    if let Latency::File(recording) = &config.latency {
+        tracing::info!("replaying {}", recording.summary());
+    }
     let log = config.log.clone();
     let provider = Provider::new(config).map_err(|error| {
         let path = log.unwrap_or_default();

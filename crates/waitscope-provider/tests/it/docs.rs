@@ -1,0 +1,33 @@
+//! The documentation names every fault.
+
+use waitscope_provider::fault::kinds;
+
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/provider.md");
+const BEGIN: &str = "<!-- faults: written by the tests, UPDATE_DOCS=1 -->\n";
+const END: &str = "<!-- end of faults -->";
+
+fn table() -> String {
+    let row = |kind: &waitscope_provider::fault::Kind| {
+        let example = match kind.example {
+            "" => format!("`{}`", kind.name),
+            example => format!("`{}={example}`", kind.name),
+        };
+        format!("| {example} | {} |\n", kind.meaning)
+    };
+    let rows: String = kinds().map(row).collect();
+    format!("| fault, such as | the answer ... |\n|---|---|\n{rows}")
+}
+
+#[test]
+fn every_fault_is_documented() {
+    #[expect(clippy::disallowed_methods, reason = "no event loop runs in this test")]
+    let text = std::fs::read_to_string(DOCS).unwrap();
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let (written, after) = rest.split_once(END).unwrap();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        #[expect(clippy::disallowed_methods, reason = "no event loop runs in this test")]
+        std::fs::write(DOCS, format!("{before}{BEGIN}{}{END}{after}", table())).unwrap();
+        return;
+    }
+    assert_eq!(written, table(), "run this test once with UPDATE_DOCS=1");
+}
