@@ -5,7 +5,7 @@ use std::error::Error;
 use axum::extract::Request;
 use http::StatusCode;
 use serde::de::DeserializeOwned;
-use waitscope_serve::{BodyError, BodyLimits};
+use waitscope_serve::{BodyError, BodyLimits, BodyStalled};
 
 use crate::error::ApiError;
 
@@ -29,7 +29,7 @@ pub(crate) async fn read(request: Request) -> Result<Vec<u8>, ApiError> {
 fn broken(error: &axum::Error) -> ApiError {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if error.is::<tower_http::timeout::TimeoutError>() {
+        if error.is::<BodyStalled>() {
             let message = "The body stopped coming; send it without long pauses.";
             return ApiError::request(StatusCode::REQUEST_TIMEOUT, "body_timeout", message);
         }

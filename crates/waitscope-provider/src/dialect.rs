@@ -1,7 +1,7 @@
 //! Whose protocol an answer speaks.
 
-use crate::stub::anthropic;
 use http::HeaderMap;
+use waitscope_wire::anthropic;
 use waitscope_wire::openai::error::{Body, Detail};
 
 use crate::error::ApiError;

@@ -1,15 +1,21 @@
 //! What every answer carries: its id, the rate limits, and an error in its protocol's own form.
 
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
-use http::header::CONTENT_TYPE;
+use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tower_service::Service;
 use waitscope_stats::draw::StableHash;
 
 use crate::account::{Account, Kind};
@@ -48,32 +54,78 @@ impl Ids {
     }
 }
 
-/// Completes an answer on its way out.
-pub(crate) async fn complete(
-    State(app): State<Arc<App>>,
-    request: Request,
-    next: Next,
+/// The router, and what every answer gets on its way out. A wrapper rather than layers, each of
+/// which would cost a box for every request.
+#[derive(Debug, Clone)]
+pub(crate) struct Edge {
+    app: Arc<App>,
+    router: Router,
+}
+
+impl Edge {
+    pub(crate) fn new(app: Arc<App>, router: Router) -> Self {
+        Self { app, router }
+    }
+}
+
+impl Service<Request> for Edge {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let path = request.uri().path();
+        let limited = path == "/v1" || path.starts_with("/v1/");
+        let dialect = Dialect::of(path, request.headers());
+        let app = Arc::clone(&self.app);
+        let answering = self.router.call(request);
+        Box::pin(async move {
+            let mut response = unless_it_panics(answering).await;
+            complete(&app, dialect, limited, &mut response);
+            Ok(response)
+        })
+    }
+}
+
+/// A panic is answered as an error. The panic itself is printed by the standard library's hook.
+async fn unless_it_panics(
+    answering: impl Future<Output = Result<Response, Infallible>>,
 ) -> Response {
-    let path = request.uri().path();
-    let limited = path == "/v1" || path.starts_with("/v1/");
-    let dialect = Dialect::of(path, request.headers());
-    let mut response = next.run(request).await;
+    let mut answering = pin!(answering);
+    let polled = poll_fn(|context| {
+        let poll = || answering.as_mut().poll(context);
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(polled) => polled.map(Some),
+            Err(_) => Poll::Ready(None),
+        }
+    });
+    match polled.await {
+        Some(Ok(response)) => response,
+        None => ApiError::internal().into_response(),
+    }
+}
+
+fn complete(app: &App, dialect: Dialect, limited: bool, response: &mut Response) {
     let id = app.ids.next();
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         let json = HeaderValue::from_static("application/json");
         response.headers_mut().insert(CONTENT_TYPE, json);
+        // The router told the length of the body that is not there yet.
+        response.headers_mut().remove(CONTENT_LENGTH);
         *response.body_mut() = Body::from(dialect.error_body(&error, &id));
     }
     let told = response.extensions_mut().remove::<Limits>();
-    let headers = response.headers_mut();
     if limited {
         // An answer that is about no model tells the quota of the listed chat model.
         let limits = told.map(|Limits(told)| told).filter(|told| !told.is_empty());
         let limits = limits.unwrap_or_else(|| app.limits(default_account(dialect)));
-        limit_headers::insert(headers, dialect, &limits, since_1970());
+        limit_headers::insert(response.headers_mut(), dialect, &limits, since_1970());
     }
-    insert_id(headers, dialect, id);
-    response
+    insert_id(response.headers_mut(), dialect, id);
 }
 
 fn default_account(dialect: Dialect) -> Account {

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use crate::stub::http_date;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use waitscope_wire::rate_limit::format_reset;
+use waitscope_wire::rate_limit::{format_reset, http_date};
 
 use crate::edge::since_1970;
 use crate::model::fault::refusal::RetryAfter;

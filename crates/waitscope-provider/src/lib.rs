@@ -32,7 +32,6 @@ mod routes;
 mod running;
 mod script_body;
 mod server;
-mod stub;
 mod summary;
 mod truth;
 

@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use crate::stub::format_rfc3339;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use waitscope_wire::rate_limit::format_reset;
+use waitscope_wire::rate_limit::{format_reset, format_rfc3339};
 
 use crate::dialect::Dialect;
 use crate::model::quota::LimitState;

@@ -3,29 +3,30 @@
 mod admin;
 mod chat;
 mod embeddings;
+mod messages;
 mod models;
 mod plain;
 mod request_log;
+mod responses;
 
-use std::any::Any;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{Method, StatusCode, Uri};
-use tower_http::catch_panic::CatchPanicLayer;
 use waitscope_wire::openai::error::{Body, Detail};
 
-use crate::edge;
+use crate::edge::Edge;
 use crate::error::ApiError;
 use crate::server::App;
 
 /// All routes.
-pub(crate) fn all(app: Arc<App>) -> Router {
-    Router::new()
+pub(crate) fn all(app: Arc<App>) -> Edge {
+    let router = Router::new()
         .route("/v1/chat/completions", post(chat::create))
+        .route("/v1/responses", post(responses::create))
+        .route("/v1/messages", post(messages::create))
+        .route("/v1/messages/count_tokens", post(messages::count_tokens))
         .route("/v1/embeddings", post(embeddings::create))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{id}", get(models::one))
@@ -42,9 +43,8 @@ pub(crate) fn all(app: Arc<App>) -> Router {
         .route("/admin/reset", post(admin::reset))
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(Arc::clone(&app), edge::complete))
-        .with_state(app)
+        .with_state(Arc::clone(&app));
+    Edge::new(app, router)
 }
 
 async fn unknown_route(method: Method, uri: Uri) -> ApiError {
@@ -56,11 +56,6 @@ async fn unknown_route(method: Method, uri: Uri) -> ApiError {
 async fn wrong_method(method: Method, uri: Uri) -> ApiError {
     let message = format!("{} does not take {method}: see the Allow header.", uri.path());
     ApiError::request(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
-}
-
-/// The panic itself is printed by the standard library's hook.
-fn panicked(_panic: Box<dyn Any + Send>) -> Response {
-    ApiError::internal().into_response()
 }
 
 /// What ends an `OpenAI` stream early.

@@ -1,10 +1,17 @@
 //! Reading request bodies within bounds.
 
-use axum::body::Body;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::BoxError;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT};
+use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
+use tokio::time::Sleep;
 
 /// How much of a request's body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +64,55 @@ async fn read(mut body: Body, limits: BodyLimits) -> Result<Vec<u8>, BodyError> 
         }
     }
     if received > limits.taken { Err(BodyError::TooLarge) } else { Ok(taken) }
+}
+
+/// A body that did not come for too long: the source of a [`BodyError::Broken`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the body stopped coming")]
+pub struct BodyStalled;
+
+/// A body whose silences are limited. The timer is not started before the first of them: most
+/// bodies are there with their head.
+pub(crate) struct PatientBody<B> {
+    body: B,
+    patience: Duration,
+    silence: Option<Pin<Box<Sleep>>>,
+}
+
+impl<B> PatientBody<B> {
+    pub(crate) fn new(body: B, patience: Duration) -> Self {
+        Self { body, patience, silence: None }
+    }
+}
+
+impl<B> http_body::Body for PatientBody<B>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+            self.silence = None;
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        let patience = self.patience;
+        let silence = self.silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        ready!(silence.as_mut().poll(context));
+        Poll::Ready(Some(Err(BodyStalled.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 fn announced_bytes(headers: &HeaderMap) -> usize {

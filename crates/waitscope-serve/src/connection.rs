@@ -7,23 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
 use tokio_util::sync::CancellationToken;
 
 use crate::wire::Wire;
-use crate::{FromHyper, Patience};
+use crate::{FromHyper, Handler, Patience};
 
 /// Serves one connection until its client leaves, or until `stop` is cancelled and every request
 /// that had arrived by then is answered. Errors are logged and end only this connection.
-pub(crate) async fn run(
+pub(crate) async fn run<S: Handler>(
     stream: TcpStream,
-    router: Router,
+    handler: S,
     stop: CancellationToken,
     patience: Patience,
 ) {
@@ -35,14 +33,12 @@ pub(crate) async fn run(
     let (read, wire) = Wire::split(stream);
     let socket =
         Socket { read, wire: wire.clone(), stop: stop.clone(), unread: Arc::clone(&unread) };
+    let service = FromHyper { handler, wire, body_patience: patience.body };
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(patience.head)
-            .serve_connection(
-                TokioIo::new(socket),
-                TowerToHyperService::new(FromHyper { router, wire })
-            )
+            .serve_connection(TokioIo::new(socket), service)
     );
     let ended = tokio::select! {
         biased;
@@ -54,11 +50,14 @@ pub(crate) async fn run(
     }
 }
 
-type Connection = http1::Connection<TokioIo<Socket>, TowerToHyperService<FromHyper>>;
+type Connection<S> = http1::Connection<TokioIo<Socket>, FromHyper<S>>;
 
 /// Answers what has arrived. A connection that is told to shut down between two requests closes
 /// at once: a request that is there already must be read first.
-async fn finish(mut connection: Pin<&mut Connection>, unread: &AtomicBool) -> hyper::Result<()> {
+async fn finish<S: Handler>(
+    mut connection: Pin<&mut Connection<S>>,
+    unread: &AtomicBool,
+) -> hyper::Result<()> {
     let early = poll_fn(|context| match connection.as_mut().poll(context) {
         Poll::Ready(ended) => Poll::Ready(Some(ended)),
         Poll::Pending if unread.load(Ordering::Relaxed) => Poll::Pending,

@@ -1,6 +1,6 @@
 //! The HTTP server shell under waitscope's own servers: bind, serve, drain.
 //!
-//! It decides nothing about routes. The listener, the router and the stop token are passed in,
+//! It decides nothing about routes. The listener, the handler and the stop token are passed in,
 //! so that a server can be started by the binary, by a test and by another server alike.
 //! `axum::serve` is not used: it sets no timer, so a client that sends half a request head would
 //! hold its connection for ever.
@@ -14,16 +14,18 @@ use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_http::timeout::RequestBodyTimeoutLayer;
+use tower_service::Service;
 
-pub use body::{BodyError, BodyLimits, read_body};
+use body::PatientBody;
+
+pub use body::{BodyError, BodyLimits, BodyStalled, read_body};
 pub use listen::{BindError, bind, bind_shared};
 pub use wire::Wire;
 
@@ -61,7 +63,7 @@ pub enum Drained {
     Cut,
 }
 
-/// Serves `router` on `listener` until `stop` is cancelled, then stops accepting and lets the
+/// Serves `handler` on `listener` until `stop` is cancelled, then stops accepting and lets the
 /// requests that have arrived finish, those too that nobody has read yet: in connections that wait
 /// to be accepted, and in those that were idle.
 ///
@@ -75,16 +77,15 @@ pub enum Drained {
 /// end only that connection.
 pub async fn serve(
     listener: std::net::TcpListener,
-    router: Router,
+    handler: impl Handler,
     stop: CancellationToken,
     patience: Patience,
 ) -> io::Result<Drained> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
-    let router = router.layer(RequestBodyTimeoutLayer::new(patience.body));
     let connections = TaskTracker::new();
     let start = |stream| {
-        connections.spawn(connection::run(stream, router.clone(), stop.clone(), patience));
+        connections.spawn(connection::run(stream, handler.clone(), stop.clone(), patience));
     };
     loop {
         tokio::select! {
@@ -130,29 +131,41 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
-/// Turns hyper's request body into axum's, so that a [`Router`] serves a bare connection, and
-/// gives every request the [`Wire`] that it came on.
-#[derive(Clone)]
-struct FromHyper {
-    router: Router,
-    wire: Wire,
+/// What answers requests: an axum router, or what is wrapped around one.
+pub trait Handler:
+    Service<Request<Body>, Response = Response, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + 'static
+{
 }
 
-impl tower_service::Service<Request<Incoming>> for FromHyper {
-    type Response = axum::response::Response;
+impl<S> Handler for S where
+    S: Service<Request<Body>, Response = Response, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + 'static
+{
+}
+
+/// Turns hyper's requests into axum's: gives each the [`Wire`] that it came on, and its body a
+/// limited patience.
+struct FromHyper<S> {
+    handler: S,
+    wire: Wire,
+    body_patience: Duration,
+}
+
+impl<S: Handler> hyper::service::Service<Request<Incoming>> for FromHyper<S> {
+    type Response = Response;
     type Error = Infallible;
-    type Future = <Router as tower_service::Service<Request<Body>>>::Future;
+    type Future = S::Future;
 
-    fn poll_ready(
-        &mut self,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Infallible>> {
-        tower_service::Service::<Request<Body>>::poll_ready(&mut self.router, context)
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let mut request = request.map(Body::new);
+    fn call(&self, request: Request<Incoming>) -> S::Future {
+        let patient = |body| Body::new(PatientBody::new(body, self.body_patience));
+        let mut request = request.map(patient);
         request.extensions_mut().insert(self.wire.clone());
-        tower_service::Service::call(&mut self.router, request)
+        // A router is always ready.
+        self.handler.clone().call(request)
     }
 }

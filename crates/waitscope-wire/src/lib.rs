@@ -1,8 +1,10 @@
-//! AI-provider protocols: the bodies of the `OpenAI` HTTP API and server-sent events.
+//! AI-provider protocols: the bodies of the `OpenAI` and Anthropic HTTP APIs, and server-sent
+//! events.
 //!
 //! Everything here is pure: bytes and values go in and come out, and no socket is touched. The
 //! simulated provider writes these bodies; the ticket service and the load generator read them.
 
+pub mod anthropic;
 pub mod openai;
 pub mod rate_limit;
 pub mod sse;

@@ -14,15 +14,15 @@ const REPLY_CHARACTERS_PER_TOKEN: f64 = 4.348;
 
 /// Tokens that frame each message, and that open the answer. Source: the `OpenAI` cookbook,
 /// "How to count tokens with tiktoken".
-const TOKENS_PER_MESSAGE: u64 = 3;
-const TOKENS_TO_OPEN_THE_ANSWER: u64 = 3;
+pub(crate) const PER_MESSAGE: u64 = 3;
+pub(crate) const TO_OPEN_THE_ANSWER: u64 = 3;
 /// What an image part costs at low detail, by the `OpenAI` documentation on images; other parts
 /// that are no text count the same.
-const TOKENS_PER_ATTACHMENT: u64 = 85;
+pub(crate) const PER_ATTACHMENT: u64 = 85;
 
 /// About how many prompt tokens these messages are.
 pub fn of_prompt(messages: &[Message]) -> u64 {
-    messages.iter().map(of_message).sum::<u64>() + TOKENS_TO_OPEN_THE_ANSWER
+    messages.iter().map(of_message).sum::<u64>() + TO_OPEN_THE_ANSWER
 }
 
 fn of_message(message: &Message) -> u64 {
@@ -34,12 +34,18 @@ fn of_message(message: &Message) -> u64 {
             parts.iter().filter(|part| part.text.is_none()).count() as u64,
         ),
     };
-    of_text(characters) + attachments * TOKENS_PER_ATTACHMENT + TOKENS_PER_MESSAGE
+    of_text(characters) + attachments * PER_ATTACHMENT + PER_MESSAGE
 }
 
 /// About how many tokens a text of so many characters is for a chat model.
 pub fn of_text(characters: usize) -> u64 {
     whole(CHAT_TOKENS_PER_CHARACTER * characters as f64)
+}
+
+/// About how many tokens a list of tools is, by the length of its JSON; none when there is none.
+pub(crate) fn of_json<T: serde::Serialize>(tools: &Option<Vec<T>>) -> u64 {
+    let Some(tools) = tools else { return 0 };
+    of_text(serde_json::to_string(tools).map_or(0, |json| json.chars().count()))
 }
 
 /// About how many tokens a text of so many characters is for an embedding model; at least one.

@@ -106,15 +106,15 @@ const CALM: [&str; 9] = [
 
 /// The JSON that classifies `text`: `{"team": ..., "priority": 1 (urgent) to 3 (calm)}`.
 pub fn classification(text: &str) -> String {
-    let words = words(text);
-    serde_json::json!({"team": team(&words).name, "priority": priority(&words)}).to_string()
+    let reading = Reading::of(text);
+    serde_json::json!({"team": reading.team().name, "priority": reading.priority()}).to_string()
 }
 
 /// The reply to `text`.
 pub fn reply(text: &str) -> String {
-    let words = words(text);
-    let Team { name, promise, .. } = team(&words);
-    let pace = match priority(&words) {
+    let reading = Reading::of(text);
+    let Team { name, promise, .. } = reading.team();
+    let pace = match reading.priority() {
         1 => "Your message is marked as urgent, and they are looking at it now.",
         2 => "They will answer within one working day.",
         _ => "They will answer within three working days.",
@@ -122,43 +122,87 @@ pub fn reply(text: &str) -> String {
     let subject = subject(text);
     format!(
         "Hello,\n\nthank you for your message{subject}. I have passed it on to our {name} team. \
-         {promise} {pace} You need not do anything until then — we will write to you 🙂\n\nKind regards\nCustomer support"
+         {promise} {pace} You need not do anything until then — we will write to you 🙂\n\n\
+         Kind regards\nCustomer support"
     )
 }
 
-fn words(text: &str) -> Vec<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.take(WORDS_READ).map(str::to_lowercase).collect()
+/// How often the keywords of each kind, or their plurals, are in a text.
+#[derive(Default)]
+struct Reading {
+    teams: [usize; TEAMS.len()],
+    urgent: usize,
+    calm: usize,
 }
 
-/// How many of the words are one of these, or its plural.
-fn hits(words: &[String], keywords: &[&str]) -> usize {
-    let is_hit = |word: &&String| {
-        let singular = word.strip_suffix('s').unwrap_or(word);
-        keywords.contains(&word.as_str()) || keywords.contains(&singular)
-    };
-    words.iter().filter(is_hit).count()
-}
+impl Reading {
+    /// Reads a text without keeping any of it: this is on the path of every call.
+    fn of(text: &str) -> Self {
+        let mut reading = Self::default();
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        for word in words.take(WORDS_READ) {
+            // Longer ones are no keywords, nor their plurals.
+            let Some(word) = Lowercase::of(word) else { continue };
+            let (word, singular) = (word.as_bytes(), word.singular());
+            let is_hit = |keyword: &&str| {
+                let keyword = keyword.as_bytes();
+                keyword == word || keyword == singular
+            };
+            for (hits, team) in reading.teams.iter_mut().zip(&TEAMS) {
+                *hits += usize::from(team.keywords.iter().any(|keyword| is_hit(keyword)));
+            }
+            reading.urgent += usize::from(URGENT.iter().any(|keyword| is_hit(keyword)));
+            reading.calm += usize::from(CALM.iter().any(|keyword| is_hit(keyword)));
+        }
+        reading
+    }
 
-fn team(words: &[String]) -> &'static Team {
-    let mut best = &TEAMS[TEAMS.len() - 1];
-    let mut most = 0;
-    for team in &TEAMS {
-        let hits = hits(words, team.keywords);
-        if hits > most {
-            (best, most) = (team, hits);
+    fn team(&self) -> &'static Team {
+        let mut best = TEAMS.len() - 1;
+        for (team, hits) in self.teams.iter().enumerate() {
+            if *hits > 0 && (best == TEAMS.len() - 1 || *hits > self.teams[best]) {
+                best = team;
+            }
+        }
+        &TEAMS[best]
+    }
+
+    fn priority(&self) -> u8 {
+        match (self.urgent, self.calm) {
+            (1.., _) => 1,
+            (0, 1..) => 3,
+            (0, 0) => 2,
         }
     }
-    best
 }
 
-fn priority(words: &[String]) -> u8 {
-    if hits(words, &URGENT) > 0 {
-        1
-    } else if hits(words, &CALM) > 0 {
-        3
-    } else {
-        2
+/// A short word of ASCII letters and digits in lower case.
+struct Lowercase {
+    bytes: [u8; Self::MAX],
+    length: usize,
+}
+
+impl Lowercase {
+    /// One more than the longest keyword, for its plural.
+    const MAX: usize = 13;
+
+    fn of(word: &str) -> Option<Self> {
+        if word.len() > Self::MAX || !word.is_ascii() {
+            return None;
+        }
+        let mut bytes = [0; Self::MAX];
+        for (lower, byte) in bytes.iter_mut().zip(word.bytes()) {
+            *lower = byte.to_ascii_lowercase();
+        }
+        Some(Self { bytes, length: word.len() })
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    fn singular(&self) -> &[u8] {
+        self.as_bytes().strip_suffix(b"s").unwrap_or(self.as_bytes())
     }
 }
 
@@ -195,6 +239,23 @@ mod tests {
         ] {
             let expected = format!(r#"{{"team":"{team}","priority":{priority}}}"#);
             assert_eq!(classification(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_keyword_is_found_in_any_case_and_as_a_plural() {
+        for team in &TEAMS {
+            for keyword in team.keywords {
+                assert!(keyword.len() < Lowercase::MAX, "{keyword}");
+                for text in [(*keyword).to_owned(), format!("{}s", keyword.to_uppercase())] {
+                    assert_eq!(Reading::of(&text).team().name, team.name, "{text}");
+                }
+            }
+        }
+        for (keywords, priority) in [(&URGENT[..], 1), (&CALM[..], 3)] {
+            for keyword in keywords {
+                assert_eq!(Reading::of(keyword).priority(), priority, "{keyword}");
+            }
         }
     }
 

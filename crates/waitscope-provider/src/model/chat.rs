@@ -3,7 +3,7 @@
 use waitscope_wire::openai::Usage;
 use waitscope_wire::openai::chat::{
     AnswerMessage, Choice, Chunk, ChunkChoice, ChunkUsage, Completion, Content, Delta,
-    FinishReason, Request, Role,
+    FinishReason, FunctionCall, FunctionDelta, Request, Role, ToolCall, ToolCallDelta, ToolKind,
 };
 use waitscope_wire::{sse, tokens};
 
@@ -27,7 +27,7 @@ pub fn ask(request: &Request) -> Ask {
     Ask {
         question: question(request),
         wants_json: Task::of_chat(request) == Task::Classify,
-        tool: None,
+        tool: request.called_tool().map(|(name, schema)| (name.to_owned(), schema.cloned())),
         max_tokens: max_tokens(request),
         prompt_tokens: tokens::of_prompt(&request.messages),
     }
@@ -90,12 +90,7 @@ impl Plan {
     pub fn completion(&self) -> Completion {
         let choice = |index| Choice {
             index,
-            message: AnswerMessage {
-                role: Role::Assistant,
-                content: Some(self.reply.text().to_owned()),
-                refusal: None,
-                annotations: Vec::new(),
-            },
+            message: self.message(),
             logprobs: None,
             finish_reason: Some(self.finish_reason()),
         };
@@ -109,6 +104,20 @@ impl Plan {
             service_tier: Some(SERVICE_TIER.to_owned()),
             system_fingerprint: Some(SYSTEM_FINGERPRINT.to_owned()),
         }
+    }
+
+    fn message(&self) -> AnswerMessage {
+        let text = self.reply.text().to_owned();
+        let (content, tool_calls) = match &self.reply.tool {
+            None => (Some(text), None),
+            Some(name) => {
+                let function = FunctionCall { name: name.clone(), arguments: text };
+                let id = self.reply.part_id("call_");
+                (None, Some(vec![ToolCall { id, kind: ToolKind::Function, function }]))
+            }
+        };
+        let (role, annotations) = (Role::Assistant, Vec::new());
+        AnswerMessage { role, content, refusal: None, annotations, tool_calls }
     }
 
     /// The answer as a stream: the role, the tokens, the reason of the end, the usage if it was
@@ -133,12 +142,8 @@ impl Plan {
             Step::Done => (timing.total, Part::End),
         };
         let (delta, finish_reason) = match step {
-            Step::Role => {
-                (Delta { role: Some(Role::Assistant), content: Some(String::new()) }, None)
-            }
-            Step::Token(token) => {
-                (Delta { role: None, content: Some(self.reply.token(token).to_owned()) }, None)
-            }
+            Step::Role => (self.opening(), None),
+            Step::Token(token) => (self.said(self.reply.token(token)), None),
             Step::Finish => (Delta::default(), Some(self.finish_reason())),
             Step::Usage if self.include_usage => {
                 let data = self.chunk(Vec::new(), ChunkUsage::Counted(self.usage));
@@ -154,6 +159,30 @@ impl Plan {
             Event::new(due, part, self.chunk(vec![choice], usage))
         };
         (0..self.choices).map(chunk).collect()
+    }
+
+    /// The role, and the tool that is called if one is.
+    fn opening(&self) -> Delta {
+        let mut delta = Delta { role: Some(Role::Assistant), ..self.said("") };
+        for call in delta.tool_calls.iter_mut().flatten() {
+            call.id = Some(self.reply.part_id("call_"));
+            call.kind = Some(ToolKind::Function);
+            if let Some(function) = &mut call.function {
+                function.name.clone_from(&self.reply.tool);
+            }
+        }
+        delta
+    }
+
+    /// A piece of the text, or of the arguments.
+    fn said(&self, piece: &str) -> Delta {
+        let piece = Some(piece.to_owned());
+        if self.reply.tool.is_none() {
+            return Delta { content: piece, ..Delta::default() };
+        }
+        let function = Some(FunctionDelta { name: None, arguments: piece });
+        let call = ToolCallDelta { index: 0, id: None, kind: None, function };
+        Delta { tool_calls: Some(vec![call]), ..Delta::default() }
     }
 
     fn chunk(&self, choices: Vec<ChunkChoice>, usage: ChunkUsage) -> String {
@@ -328,6 +357,34 @@ mod tests {
         let indexes: Vec<u64> =
             events.iter().filter_map(|(_, e)| e["choices"][0]["index"].as_u64()).collect();
         assert_eq!(indexes, [0, 1].repeat(5), "role, three tokens, finish");
+    }
+
+    #[test]
+    fn tools_are_called_in_pieces() {
+        let schema = json!({"type": "object", "required": ["city"],
+            "properties": {"city": {"type": "string"}}});
+        let function = json!({"name": "weather", "parameters": schema});
+        let plan = plan(&ask(&json!({"tools": [{"type": "function", "function": function}]})), 7);
+        let choice = plan.completion().choices.remove(0);
+        assert_eq!(choice.finish_reason, Some(FinishReason::ToolCalls));
+        assert_eq!(choice.message.content, None);
+        let call = choice.message.tool_calls.unwrap().remove(0);
+        assert_eq!(call.function.name, "weather");
+        assert_eq!(call.function.arguments, r#"{"city":"My invoice is wrong."}"#);
+
+        let events = streamed(plan);
+        let pieces: Vec<&Value> = events
+            .iter()
+            .map(|(_, event)| &event["choices"][0]["delta"]["tool_calls"][0])
+            .collect();
+        assert_eq!((&pieces[0]["id"], &pieces[0]["type"]), (&json!(call.id), &json!("function")));
+        assert_eq!(pieces[0]["function"], json!({"name": "weather", "arguments": ""}));
+        assert_eq!(pieces[1].get("id"), None);
+        let said = pieces.iter().filter_map(|piece| piece["function"]["arguments"].as_str());
+        assert_eq!(said.collect::<String>(), call.function.arguments);
+        assert!(events.len() > 5, "{} events", events.len());
+        let finish = &events[events.len() - 2].1["choices"][0];
+        assert_eq!(finish["finish_reason"], "tool_calls");
     }
 
     #[test]

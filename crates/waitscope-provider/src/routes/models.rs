@@ -1,27 +1,47 @@
-//! `GET /v1/models` and `GET /v1/models/{id}`.
+//! `GET /v1/models` and `GET /v1/models/{id}`, in both dialects.
+
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use http::StatusCode;
-use waitscope_wire::openai::models::{List, Model};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode, Uri};
+use waitscope_wire::rate_limit::format_rfc3339;
+use waitscope_wire::{anthropic, openai};
 
 use crate::account::{OFFERS, Offer};
+use crate::dialect::Dialect;
 use crate::error::ApiError;
 
-/// 2026-10-10, the day on which the latencies were recorded, in Unix seconds.
-const CREATED: u64 = 1_791_590_400;
+/// 2026-10-10, the day on which the latencies were recorded.
+const CREATED: Duration = Duration::from_secs(1_791_590_400);
 
-pub(super) async fn list() -> Json<List> {
-    Json(List::new(OFFERS.iter().map(model).collect()))
+pub(super) async fn list(uri: Uri, headers: HeaderMap) -> Response {
+    match Dialect::of(uri.path(), &headers) {
+        Dialect::OpenAi => {
+            Json(openai::models::List::new(OFFERS.iter().map(openai).collect())).into_response()
+        }
+        Dialect::Anthropic => {
+            let models = OFFERS.iter().map(anthropic).collect();
+            Json(anthropic::models::List::new(models)).into_response()
+        }
+    }
 }
 
-pub(super) async fn one(id: Result<Path<String>, PathRejection>) -> Result<Json<Model>, ApiError> {
+pub(super) async fn one(
+    id: Result<Path<String>, PathRejection>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let Path(id) = id.map_err(|error| ApiError::bad_request("invalid_path", error.body_text()))?;
-    let offer = OFFERS.iter().find(|offer| offer.id == id);
-    offer.map(|offer| Json(model(offer))).ok_or_else(|| {
+    let offer = OFFERS.iter().find(|offer| offer.id == id).ok_or_else(|| {
         let message = format!("The model '{id}' is not listed.");
         ApiError::request(StatusCode::NOT_FOUND, "model_not_found", message).about("model")
+    })?;
+    Ok(match Dialect::of(uri.path(), &headers) {
+        Dialect::OpenAi => Json(openai(offer)).into_response(),
+        Dialect::Anthropic => Json(anthropic(offer)).into_response(),
     })
 }
 
@@ -31,6 +51,10 @@ pub(super) fn wrong_kind(model: &str, task: &str) -> ApiError {
     ApiError::bad_request("model_not_supported", message).about("model")
 }
 
-fn model(offer: &Offer) -> Model {
-    Model::new(offer.id, CREATED, "waitscope")
+fn openai(offer: &Offer) -> openai::models::Model {
+    openai::models::Model::new(offer.id, CREATED.as_secs(), "waitscope")
+}
+
+fn anthropic(offer: &Offer) -> anthropic::models::Model {
+    anthropic::models::Model::new(offer.id, format_rfc3339(CREATED))
 }

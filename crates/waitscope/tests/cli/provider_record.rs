@@ -412,7 +412,7 @@ fn a_recording_is_fitted_and_replayed() {
     let replay = super::fixture::provider(&format!("file:{file}"));
     let said = replay.said();
     assert!(said.contains("replaying 40 calls") && said.contains("the 1 that ended"), "{said}");
-    let recorded: Vec<f64> = lines.iter().map(|line| number(line, "latency_ms")).collect();
+    let took_ms: Vec<f64> = lines.iter().map(|line| number(line, "latency_ms")).collect();
     for call in 0..10 {
         let mut body = asks(false);
         body["user"] = json!(call.to_string());
@@ -422,7 +422,7 @@ fn a_recording_is_fitted_and_replayed() {
         let planned: f64 = planned.parse().unwrap();
         // A stream ends with its last token, a little before its last byte; whole milliseconds.
         let near = |ms: &&f64| (planned - 1.0..planned + 100.0).contains(*ms);
-        assert!(recorded.iter().any(|ms| near(&ms)), "{planned} is none of {recorded:?}");
+        assert!(took_ms.iter().any(|ms| near(&ms)), "{planned} is none of {took_ms:?}");
     }
 }
 

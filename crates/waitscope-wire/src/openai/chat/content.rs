@@ -1,14 +1,12 @@
 //! The content of a message: a text, or a list of parts.
 
-use std::fmt;
-
-use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use crate::openai::text_or_list::{ListItem, TextOrList};
+
 /// What a message says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, from = "TextOrList<Part>")]
 pub enum Content {
     /// Plain text.
     Text(String),
@@ -54,32 +52,16 @@ pub enum PartKind {
     Refusal,
 }
 
-/// By hand rather than `untagged`, so that an error names the part it is in.
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ContentVisitor;
+impl ListItem for Part {
+    const TEXT_OR_LIST: &'static str = "a string or an array of content parts";
+}
 
-        impl<'de> Visitor<'de> for ContentVisitor {
-            type Value = Content;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-                formatter.write_str("a string or an array of content parts")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Content, E> {
-                Ok(Content::Text(text.to_owned()))
-            }
-
-            fn visit_string<E: Error>(self, text: String) -> Result<Content, E> {
-                Ok(Content::Text(text))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<Content, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(parts)).map(Content::Parts)
-            }
+impl From<TextOrList<Part>> for Content {
+    fn from(content: TextOrList<Part>) -> Self {
+        match content {
+            TextOrList::Text(text) => Self::Text(text),
+            TextOrList::List(parts) => Self::Parts(parts),
         }
-
-        deserializer.deserialize_any(ContentVisitor)
     }
 }
 
@@ -98,6 +80,21 @@ mod tests {
         )
         .unwrap();
         assert_eq!(parts.texts().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_part_may_carry_anything() {
+        for json in [
+            r#"{"type": "image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}}"#,
+            r#"{"type": "image_url", "image_url": "data:image/png;base64,AA=="}"#,
+            r#"{"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}"#,
+            r#"{"type": "file", "file": {"file_id": "file-1"}}"#,
+            r#"{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:;base64,AA=="}}"#,
+            r#"{"type": "refusal", "refusal": "No."}"#,
+        ] {
+            let part: Part = serde_json::from_str(json).unwrap();
+            assert_eq!(part.text, None, "{json}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Content;
+use super::tools::{ChosenTool, Tool, ToolCall, ToolChoice, ToolMode};
 
 /// A chat completion to be made. An absent field and `null` mean the same.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -27,6 +28,15 @@ pub struct Request {
     /// The most tokens of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_completion_tokens: Option<u64>,
+    /// The tools that the model may call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
+    /// Whether it calls one, and which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether it may call several at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel_tool_calls: Option<bool>,
     /// How many answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u64>,
@@ -53,6 +63,27 @@ pub struct Request {
     pub user: Option<String>,
 }
 
+impl Request {
+    /// The tool that a simulated model calls, and the JSON Schema of its arguments: the function
+    /// that `tool_choice` names, or else the first. `None` if `tool_choice` forbids it, if there is
+    /// no such function, or if the last message is a tool's result.
+    pub fn called_tool(&self) -> Option<(&str, Option<&Value>)> {
+        let last = self.messages.last().map(|message| message.role);
+        if matches!(last, Some(Role::Tool | Role::Function)) {
+            return None;
+        }
+        let mut functions = self.tools.iter().flatten().filter_map(Tool::function);
+        let function = match &self.tool_choice {
+            Some(ToolChoice::Mode(ToolMode::None)) => None,
+            Some(ToolChoice::Tool(ChosenTool::Function { function: chosen })) => {
+                functions.find(|function| function.name == chosen.name)
+            }
+            _ => functions.next(),
+        }?;
+        Some((&function.name, function.parameters.as_ref()))
+    }
+}
+
 /// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
@@ -64,12 +95,24 @@ pub struct Message {
     /// The speaker's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The tools that an assistant's message calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Vec<ToolCall>>,
+    /// The call that a tool's message is the result of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
 }
 
 impl Message {
     /// A message that is plain text.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
-        Self { role, content: Some(Content::Text(text.into())), name: None }
+        Self {
+            role,
+            content: Some(Content::Text(text.into())),
+            name: None,
+            tool_calls: None,
+            tool_call_id: None,
+        }
     }
 }
 
@@ -130,4 +173,71 @@ pub enum Stop {
     One(String),
     /// Several texts.
     Several(Vec<String>),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(extra: &Value) -> Request {
+        let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+        body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        serde_json::from_value(body).unwrap()
+    }
+
+    #[test]
+    fn the_first_or_the_chosen_function_is_called() {
+        let tools = json!([
+            {"type": "custom", "custom": {"name": "c"}},
+            {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},
+            {"type": "function", "function": {"name": "g"}},
+        ]);
+        let result = json!([{"role": "tool", "tool_call_id": "call_1", "content": "5"}]);
+        let asked_again = json!([result[0], {"role": "user", "content": "and now?"}]);
+        let schema = json!({"type": "object"});
+        let f = Some(("f", Some(&schema)));
+        let g = json!({"type": "function", "function": {"name": "g"}});
+        let unknown = json!({"type": "function", "function": {"name": "h"}});
+        for (extra, expected) in [
+            (json!({}), None),
+            (json!({"tools": []}), None),
+            (json!({"tools": [tools[0]]}), None),
+            (json!({"tools": tools}), f),
+            (json!({"tools": tools, "tool_choice": "auto"}), f),
+            (json!({"tools": tools, "tool_choice": "required"}), f),
+            (json!({"tools": tools, "tool_choice": "none"}), None),
+            (json!({"tools": tools, "tool_choice": g}), Some(("g", None))),
+            (json!({"tools": tools, "tool_choice": unknown}), None),
+            (json!({"tools": tools, "tool_choice": {"type": "custom"}}), f),
+            (json!({"tools": tools, "messages": result}), None),
+            (json!({"tools": tools, "messages": [{"role": "function", "content": "5"}]}), None),
+            (json!({"tools": tools, "messages": asked_again}), f),
+        ] {
+            assert_eq!(request(&extra).called_tool(), expected, "{extra}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_with_tools_is_read_and_written_alike() {
+        let body = json!({
+            "model": "m",
+            "messages": [
+                {"role": "user", "content": "Weather in Bern?"},
+                {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function",
+                    "function": {"name": "get_weather", "arguments": "{\"city\":\"Bern\"}"}}]},
+                {"role": "tool", "content": "12 C", "tool_call_id": "call_1"},
+            ],
+            "tools": [{"type": "function", "function": {"name": "get_weather",
+                "description": "The weather.", "parameters": {"type": "object"},
+                "strict": false}}],
+            "tool_choice": "auto",
+            "parallel_tool_calls": false,
+        });
+        let read: Request = serde_json::from_value(body.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), body);
+        let calls = read.messages[1].tool_calls.as_ref().unwrap();
+        assert_eq!(calls[0].function.arguments, r#"{"city":"Bern"}"#);
+    }
 }

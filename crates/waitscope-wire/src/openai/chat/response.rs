@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Role;
+use super::{Role, ToolCall, ToolCallDelta};
 use crate::openai::Usage;
 
 /// A whole answer.
@@ -54,7 +54,7 @@ pub struct Choice {
 pub struct AnswerMessage {
     /// Always the assistant.
     pub role: Role,
-    /// The text.
+    /// The text; null in an answer that calls tools.
     #[serde(default)]
     pub content: Option<String>,
     /// The model's refusal to answer.
@@ -63,6 +63,9 @@ pub struct AnswerMessage {
     /// Citations; never any here.
     #[serde(default)]
     pub annotations: Vec<serde_json::Value>,
+    /// The tools that the model calls; absent if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Vec<ToolCall>>,
 }
 
 /// Why an answer ended.
@@ -156,6 +159,9 @@ pub struct Delta {
     /// More text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
+    /// More of the calls to tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Vec<ToolCallDelta>>,
 }
 
 #[cfg(test)]
@@ -183,6 +189,41 @@ mod tests {
             let json = serde_json::to_string(&chunk(usage)).unwrap();
             assert!(json.ends_with(expected), "{json}");
             assert_eq!(serde_json::from_str::<Chunk>(&json).unwrap(), chunk(usage));
+        }
+    }
+
+    #[test]
+    fn calls_to_tools_are_absent_unless_there_are_any() {
+        let said = AnswerMessage {
+            role: Role::Assistant,
+            content: Some("hi".to_owned()),
+            refusal: None,
+            annotations: Vec::new(),
+            tool_calls: None,
+        };
+        let call = ToolCall { id: "call_1".to_owned(), ..ToolCall::default() };
+        let called = AnswerMessage { content: None, tool_calls: Some(vec![call]), ..said.clone() };
+        for (message, expected) in [
+            (said, r#"{"role":"assistant","content":"hi","refusal":null,"annotations":[]}"#),
+            (
+                called,
+                concat!(
+                    r#"{"role":"assistant","content":null,"refusal":null,"annotations":[],"#,
+                    r#""tool_calls":[{"id":"call_1","type":"function","#,
+                    r#""function":{"name":"","arguments":""}}]}"#,
+                ),
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&message).unwrap(), expected);
+            assert_eq!(serde_json::from_str::<AnswerMessage>(expected).unwrap(), message);
+        }
+        let piece = ToolCallDelta { index: 1, ..ToolCallDelta::default() };
+        for (tool_calls, expected) in
+            [(None, "{}"), (Some(vec![piece]), r#"{"tool_calls":[{"index":1}]}"#)]
+        {
+            let delta = Delta { tool_calls, ..Delta::default() };
+            assert_eq!(serde_json::to_string(&delta).unwrap(), expected);
+            assert_eq!(serde_json::from_str::<Delta>(expected).unwrap(), delta);
         }
     }
 
