@@ -79,12 +79,3 @@ export function clientOf(url, options = {}) {
 export async function stats(url) {
   return (await fetch(`${url}/admin/stats`)).json();
 }
-
-/** Changes the provider's mode. */
-export async function setMode(url, mode) {
-  const answer = await fetch(`${url}/admin/mode`, {
-    method: "POST",
-    body: JSON.stringify({ mode }),
-  });
-  assert.equal(answer.status, 200);
-}

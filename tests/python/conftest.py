@@ -20,6 +20,8 @@ ANNOUNCEMENT = "listening on "
 # Everything here is on this machine: a proxy in the environment must not get in between.
 for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
     del os.environ[name]
+# Without this, litellm asks the internet for prices when it is imported.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 Environment = Mapping[str, str]
 StartProvider = Callable[..., str]

@@ -240,6 +240,25 @@ def test_a_used_up_quota_is_a_rate_limit_error(client: OpenAI) -> None:
             assert headers[f"x-ratelimit-{part}-{kind}"]
 
 
+def test_a_429_is_retried_when_retry_after_ms_says(start_provider: StartProvider) -> None:
+    client = client_of(start_provider(*AT_ONCE, "--mode", "quota"))
+
+    def call(client: OpenAI) -> None:
+        client.chat.completions.create(model=CHAT_MODEL, messages=MESSAGES, max_tokens=10)
+
+    with pytest.raises(openai.RateLimitError) as caught:
+        for _ in range(30):
+            call(client)
+    wait_s = float(caught.value.response.headers["retry-after-ms"]) / 1000
+    assert wait_s > 2, "the SDK's own first pause is at most half a second"
+    start = time.monotonic()
+    # One retry: it fails again unless it comes when the quota has room.
+    call(client.with_options(max_retries=1))
+    assert time.monotonic() - start > 0.8 * wait_s
+    url = str(client.base_url).removesuffix("/v1/")
+    assert stats(url)["calls"]["draft_reply"]["429"] == 2
+
+
 def test_an_outage_is_an_internal_server_error(client: OpenAI) -> None:
     set_mode(client, "outage")
     with pytest.raises(openai.InternalServerError) as caught:

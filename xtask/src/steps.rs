@@ -1,6 +1,8 @@
 //! The steps: one registry, in the order in which they run.
 
 mod cargo_check;
+mod debian;
+mod node;
 mod pytest;
 mod tool;
 mod venv;
@@ -28,7 +30,9 @@ const STEPS: &[Step] = &[
     cargo_check::FMT,
     cargo_check::CLIPPY,
     venv::STEP,
+    node::SETUP,
     cargo_check::BUILD,
+    node::TESTS,
     pytest::STEP,
     tool::NEXTEST,
     cargo_check::NEXTEST,
@@ -92,6 +96,7 @@ mod tests {
         check(&[], &names());
         check(&["fmt"], &["fmt"]);
         check(&["pytest"], &["setup-venv", "build", "pytest"]);
+        check(&["node-tests"], &["setup-node", "build", "node-tests"]);
         check(&["deny", "fmt"], &["fmt", "setup-deny", "deny"]);
     }
 }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
 
 use crate::call::Call;
+use crate::edge::Limits;
 use crate::error::ApiError;
 use crate::model::fault::Before;
 use crate::model::fault::connection::Hang;
@@ -16,13 +17,9 @@ use crate::script_body::ScriptBody;
 
 /// The time the answer was planned to take, before any speed-up, in milliseconds.
 const PROCESSING_MS: HeaderName = HeaderName::from_static("openai-processing-ms");
-/// The head of an answer that is a stream of events.
-const EVENT_STREAM: [(HeaderName, HeaderValue); 2] = [
-    (CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8")),
-    (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-];
-const JSON: [(HeaderName, HeaderValue); 1] =
-    [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
+const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The status under which an answer is counted that a fault left out altogether. Never sent.
 pub(crate) const NO_ANSWER: u16 = 0;
 
@@ -72,35 +69,46 @@ pub(crate) async fn send(mut call: Call, answer: Answer) -> Response {
         }
     }
     let limits = call.limits();
-    let processing = [(PROCESSING_MS, HeaderValue::from(millis(total)))];
-    let (head, body) = match content {
+    let processing = HeaderValue::from(millis(total));
+    let mut response = match content {
         Content::Whole(body) => whole(call, total, tokens, body).await,
         Content::Stream(events, error) => {
             let script = call.faults.stream(events, error);
-            let body = ScriptBody::stream(call, script, tokens);
-            (EVENT_STREAM.into_response(), body)
+            stream_head(ScriptBody::stream(call, script, tokens))
         }
         Content::StreamHead => {
             call.end(200, (0, 0), Duration::ZERO, 0);
-            (EVENT_STREAM.into_response(), Body::empty())
+            stream_head(Body::empty())
         }
     };
-    let mut response = (limits, processing, head).into_response();
-    *response.body_mut() = body;
+    response.headers_mut().insert(PROCESSING_MS, processing);
+    Limits::tell(limits, &mut response);
     response
 }
 
-async fn whole(call: Call, total: Duration, tokens: (u64, u64), body: Vec<u8>) -> (Response, Body) {
+fn stream_head(body: Body) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, EVENT_STREAM);
+    response.headers_mut().insert(CACHE_CONTROL, NO_CACHE);
+    response
+}
+
+async fn whole(call: Call, total: Duration, tokens: (u64, u64), body: Vec<u8>) -> Response {
     let body = call.faults.spoil(body);
     call.wait(total).await;
-    if !call.faults.splits_whole() {
+    let length = body.len();
+    let body = if call.faults.splits_whole() {
+        let script = call.faults.whole(total, body);
+        ScriptBody::whole(call, script, tokens)
+    } else {
         call.produced(tokens.1);
-        call.end(200, tokens, total, body.len());
-        return (JSON.into_response(), Body::from(body));
-    }
-    let length = [(CONTENT_LENGTH, HeaderValue::from(body.len()))];
-    let script = call.faults.whole(total, body);
-    ((JSON, length).into_response(), ScriptBody::whole(call, script, tokens))
+        call.end(200, tokens, total, length);
+        Body::from(body)
+    };
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+    response
 }
 
 /// The connection is reset under the answer: its head is never written.

@@ -222,12 +222,14 @@ impl Call {
         let limits = self.limits();
         let (status, after) = (error.status.as_u16(), error.after);
         self.end(status, (0, 0), after, 0);
-        (limits, error).into_response()
+        let mut response = error.into_response();
+        Limits::tell(limits, &mut response);
+        response
     }
 
     /// The quota's state right after this call was judged, for the answer's headers.
-    pub(crate) fn limits(&mut self) -> axum::Extension<Limits> {
-        axum::Extension(Limits(std::mem::take(&mut self.limits)))
+    pub(crate) fn limits(&mut self) -> Vec<LimitState> {
+        std::mem::take(&mut self.limits)
     }
 }
 

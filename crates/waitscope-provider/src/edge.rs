@@ -11,10 +11,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tower_service::Service;
 use waitscope_stats::draw::StableHash;
 
@@ -23,6 +23,7 @@ use crate::dialect::Dialect;
 use crate::error::ApiError;
 use crate::limit_headers;
 use crate::model::quota::LimitState;
+use crate::routes::{chat, embeddings, messages, responses};
 use crate::server::App;
 
 /// Every answer's own id, in one of two names.
@@ -33,6 +34,15 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 /// was judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits(pub(crate) Vec<LimitState>);
+
+impl Limits {
+    /// Tells them, if there are any.
+    pub(crate) fn tell(limits: Vec<LimitState>, response: &mut Response) {
+        if !limits.is_empty() {
+            response.extensions_mut().insert(Self(limits));
+        }
+    }
+}
 
 /// Makes the ids of answers: they differ from one another, and from those of another run.
 #[derive(Debug)]
@@ -71,7 +81,7 @@ impl Edge {
 impl Service<Request> for Edge {
     type Response = Response;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+    type Future = Answering;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -82,19 +92,52 @@ impl Service<Request> for Edge {
         let limited = path == "/v1" || path.starts_with("/v1/");
         let dialect = Dialect::of(path, request.headers());
         let app = Arc::clone(&self.app);
-        let answering = self.router.call(request);
-        Box::pin(async move {
-            let mut response = unless_it_panics(answering).await;
-            complete(&app, dialect, limited, &mut response);
-            Ok(response)
-        })
+        // The calls that a provider is for go around the router, which costs as much as they do.
+        if request.method() == Method::POST {
+            let state = State(Arc::clone(&app));
+            match path {
+                "/v1/chat/completions" => {
+                    return finish(app, dialect, limited, chat::create(state, request));
+                }
+                "/v1/responses" => {
+                    return finish(app, dialect, limited, responses::create(state, request));
+                }
+                "/v1/messages" => {
+                    return finish(app, dialect, limited, messages::create(state, request));
+                }
+                "/v1/embeddings" => {
+                    return finish(app, dialect, limited, embeddings::create(state, request));
+                }
+                _ => {}
+            }
+        }
+        let routed = self.router.call(request);
+        finish(
+            app,
+            dialect,
+            limited,
+            async move { routed.await.unwrap_or_else(|never| match never {}) },
+        )
     }
 }
 
+type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+fn finish(
+    app: Arc<App>,
+    dialect: Dialect,
+    limited: bool,
+    answering: impl Future<Output = Response> + Send + 'static,
+) -> Answering {
+    Box::pin(async move {
+        let mut response = unless_it_panics(answering).await;
+        complete(&app, dialect, limited, &mut response);
+        Ok(response)
+    })
+}
+
 /// A panic is answered as an error. The panic itself is printed by the standard library's hook.
-async fn unless_it_panics(
-    answering: impl Future<Output = Result<Response, Infallible>>,
-) -> Response {
+async fn unless_it_panics(answering: impl Future<Output = Response>) -> Response {
     let mut answering = pin!(answering);
     let polled = poll_fn(|context| {
         let poll = || answering.as_mut().poll(context);
@@ -103,10 +146,7 @@ async fn unless_it_panics(
             Err(_) => Poll::Ready(None),
         }
     });
-    match polled.await {
-        Some(Ok(response)) => response,
-        None => ApiError::internal().into_response(),
-    }
+    polled.await.unwrap_or_else(|| ApiError::internal().into_response())
 }
 
 fn complete(app: &App, dialect: Dialect, limited: bool, response: &mut Response) {
@@ -121,7 +161,7 @@ fn complete(app: &App, dialect: Dialect, limited: bool, response: &mut Response)
     let told = response.extensions_mut().remove::<Limits>();
     if limited {
         // An answer that is about no model tells the quota of the listed chat model.
-        let limits = told.map(|Limits(told)| told).filter(|told| !told.is_empty());
+        let limits = told.map(|Limits(told)| told);
         let limits = limits.unwrap_or_else(|| app.limits(default_account(dialect)));
         limit_headers::insert(response.headers_mut(), dialect, &limits, since_1970());
     }

@@ -1,13 +1,13 @@
 //! The routes, one file per group.
 
 mod admin;
-mod chat;
-mod embeddings;
-mod messages;
+pub(crate) mod chat;
+pub(crate) mod embeddings;
+pub(crate) mod messages;
 mod models;
 mod plain;
 mod request_log;
-mod responses;
+pub(crate) mod responses;
 
 use std::sync::Arc;
 

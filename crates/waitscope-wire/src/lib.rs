@@ -8,4 +8,5 @@ pub mod anthropic;
 pub mod openai;
 pub mod rate_limit;
 pub mod sse;
+mod text_or_list;
 pub mod tokens;

@@ -8,7 +8,6 @@ pub mod embeddings;
 pub mod error;
 pub mod models;
 pub mod responses;
-mod text_or_list;
 
 use serde::{Deserialize, Serialize};
 

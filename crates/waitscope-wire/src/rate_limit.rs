@@ -49,8 +49,10 @@ struct Civil {
 impl Civil {
     /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms" (2013), `civil_from_days`:
     /// years begin in March and are counted in eras of 400 years, or 146,097 days.
+    ///
+    /// A part of a second counts as a whole one, so that who waits until then has waited enough.
     fn at(since_1970: Duration) -> Self {
-        let seconds = since_1970.as_secs();
+        let seconds = since_1970.as_secs().saturating_add(u64::from(since_1970.subsec_nanos() > 0));
         let days = seconds / 86_400;
         let since_march_0 = days + 719_468;
         let (era, day_of_era) = (since_march_0 / 146_097, since_march_0 % 146_097);
@@ -75,14 +77,12 @@ impl Civil {
 /// Writes a moment as `anthropic-ratelimit-*-reset` headers have it, in whole seconds:
 /// `2026-10-10T00:00:02Z` (RFC 3339). A part of a second counts as a whole one.
 pub fn format_rfc3339(since_1970: Duration) -> String {
-    let whole = Duration::from_secs(since_1970.as_secs());
-    let ceiling = if since_1970 > whole { whole.saturating_add(SECOND) } else { whole };
-    let Civil { year, month, day, hour, minute, second, .. } = Civil::at(ceiling);
+    let Civil { year, month, day, hour, minute, second, .. } = Civil::at(since_1970);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// Writes a moment as the `retry-after` header has it: `Sat, 10 Oct 2026 00:00:02 GMT`
-/// (IMF-fixdate: RFC 9110, 5.6.7).
+/// (IMF-fixdate: RFC 9110, 5.6.7). A part of a second counts as a whole one.
 pub fn http_date(since_1970: Duration) -> String {
     let Civil { year, month, day, weekday, hour, minute, second } = Civil::at(since_1970);
     let weekday = WEEKDAYS.get(weekday).copied().unwrap_or_default();
@@ -91,7 +91,6 @@ pub fn http_date(since_1970: Duration) -> String {
     format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
 }
 
-const SECOND: Duration = Duration::from_secs(1);
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -121,7 +120,9 @@ mod tests {
         }
         let half = Duration::from_millis(1_500);
         assert_eq!(format_rfc3339(half), "1970-01-01T00:00:02Z");
+        assert_eq!(http_date(half), "Thu, 01 Jan 1970 00:00:02 GMT");
         assert!(!format_rfc3339(Duration::MAX).is_empty());
+        assert!(http_date(Duration::MAX).ends_with(" GMT"));
     }
 
     #[test]

@@ -4,4 +4,4 @@ mod decode;
 mod encode;
 
 pub use decode::{Decoder, Event, EventTooLong};
-pub use encode::{DONE, encode};
+pub use encode::{DONE, encode, encode_named};

@@ -5,6 +5,8 @@
 //! constants of its chat fits are the recorded client's own prompts, which count by their
 //! characters here.
 
+use serde::Serialize;
+
 use crate::openai::chat::{Content, Message};
 
 const CHAT_TOKENS_PER_CHARACTER: f64 = 0.260_04;
@@ -43,8 +45,8 @@ pub fn of_text(characters: usize) -> u64 {
 }
 
 /// About how many tokens a list of tools is, by the length of its JSON; none when there is none.
-pub(crate) fn of_json<T: serde::Serialize>(tools: &Option<Vec<T>>) -> u64 {
-    let Some(tools) = tools else { return 0 };
+pub(crate) fn of_json<T: Serialize>(tools: Option<&[T]>) -> u64 {
+    let Some(tools) = tools.filter(|tools| !tools.is_empty()) else { return 0 };
     of_text(serde_json::to_string(tools).map_or(0, |json| json.chars().count()))
 }
 

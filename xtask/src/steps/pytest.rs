@@ -6,7 +6,7 @@ use crate::steps::{Step, cargo_check, venv};
 
 pub(super) const STEP: Step = Step {
     name: "pytest",
-    about: "openai-python and the FastAPI example against the binary",
+    about: "the Python clients and the FastAPI example against the binary",
     needs: &[venv::STEP.name, cargo_check::BUILD.name],
     run,
 };

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::children::Children;
 use crate::project::Project;
-use crate::steps::Step;
+use crate::steps::{Step, debian};
 
 pub(super) const STEP: Step = Step {
     name: "setup-venv",
@@ -65,12 +65,6 @@ fn ensure_pip(project: &Project, children: &Children, python: &str) -> anyhow::R
     if children.succeeds(project.command(python).args(["-c", "import ensurepip, venv"])) {
         return Ok(());
     }
-    let has_apt = children.succeeds(project.command("apt-get").arg("--version"));
-    if !has_apt || !rustix::process::geteuid().is_root() {
-        bail!("{python} cannot make virtual environments; run: sudo apt-get install python3-venv");
-    }
-    children.run(project.command("apt-get").arg("update"))?;
-    let mut install = project.command("apt-get");
-    install.args(["install", "--yes", "--no-install-recommends", "python3-venv"]);
-    children.run(install.env("DEBIAN_FRONTEND", "noninteractive"))
+    let missing = format!("{python} cannot make virtual environments");
+    debian::install(project, children, &missing, &["python3-venv"])
 }

@@ -20,7 +20,7 @@ use crate::model::reply::Reply;
 use crate::model::validity::check_chat;
 use crate::server::App;
 
-pub(super) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
+pub(crate) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
     let visit = Visit::of(&request);
     let body = body::read(request).await;
     let mut call = Call::begin(&app, "chat", visit);

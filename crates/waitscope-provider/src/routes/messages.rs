@@ -18,7 +18,7 @@ use crate::model::reply::Reply;
 use crate::model::validity::{check_message, check_message_prompt};
 use crate::server::App;
 
-pub(super) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
+pub(crate) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
     let visit = Visit::of(&request);
     let body = body::read(request).await;
     let mut call = Call::begin(&app, "message", visit);

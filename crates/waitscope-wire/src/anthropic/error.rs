@@ -60,12 +60,16 @@ mod tests {
     fn the_status_tells_the_class() {
         for (status, kind) in [
             (400, "invalid_request_error"),
-            (405, "invalid_request_error"),
+            (401, "authentication_error"),
+            (402, "billing_error"),
+            (403, "permission_error"),
             (404, "not_found_error"),
+            (405, "invalid_request_error"),
             (413, "request_too_large"),
             (429, "rate_limit_error"),
             (500, "api_error"),
             (503, "api_error"),
+            (504, "timeout_error"),
             (529, "overloaded_error"),
         ] {
             let json = serde_json::to_string(&Body::new(status, "m", "req_1")).unwrap();

@@ -1,5 +1,11 @@
 //! `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 
+mod answer;
+mod content;
+
+pub use answer::{Answer, AnswerBlock, ServiceTier, StopReason, Usage};
+pub use content::{Block, Content};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,6 +46,12 @@ pub struct Request {
     /// Where the answer ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
+    /// What the caller tells of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    /// Whether the model thinks first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Thinking>,
 }
 
 /// How many tokens a prompt has.
@@ -68,38 +80,20 @@ pub enum Role {
     Assistant,
 }
 
-/// A text, or a list of blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "a string or an array of content blocks")]
-pub enum Content {
-    /// Plain text.
-    Text(String),
-    /// Texts, images, tools and so on.
-    Blocks(Vec<Block>),
-}
-
-/// One block of a request. What others than texts carry is not kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Block {
-    /// Its kind: `text`, `image`, `document`, `tool_use`, `tool_result`, `thinking` and others.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The text of a text block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-}
-
 /// What the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
+    /// `custom` or absent for a tool of the caller's; tools of the provider's own have others.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// Its name.
     pub name: String,
-    /// The JSON Schema of its input; tools of the provider's own have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_schema: Option<Value>,
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The JSON Schema of its input; tools of the provider's own have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_schema: Option<Value>,
 }
 
 /// What the model must call: `auto`, `any`, `tool` with its name, or `none`.
@@ -111,42 +105,36 @@ pub struct ToolChoice {
     /// The tool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Whether it may call one tool at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disable_parallel_tool_use: Option<bool>,
 }
 
-impl Content {
-    /// Its texts, in order.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        let (text, blocks) = match self {
-            Self::Text(text) => (Some(text.as_str()), [].as_slice()),
-            Self::Blocks(blocks) => (None, blocks.as_slice()),
-        };
-        text.into_iter().chain(blocks.iter().filter_map(|block| block.text.as_deref()))
-    }
+/// What the caller tells of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The caller's name for its user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
+}
 
-    /// Whether a tool has answered.
-    fn has_tool_result(&self) -> bool {
-        match self {
-            Self::Text(_) => false,
-            Self::Blocks(blocks) => blocks.iter().any(|block| block.kind == "tool_result"),
-        }
-    }
-
-    fn tokens(&self) -> u64 {
-        let characters = self.texts().map(|text| text.chars().count()).sum();
-        let attachments = match self {
-            Self::Text(_) => 0,
-            Self::Blocks(blocks) => blocks.iter().filter(|block| block.text.is_none()).count(),
-        };
-        tokens::of_text(characters) + attachments as u64 * tokens::PER_ATTACHMENT
-    }
+/// Whether the model thinks first: `enabled` with a budget, `disabled`, or `adaptive`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thinking {
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The most tokens of its thoughts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u64>,
 }
 
 impl Request {
     /// The text of the user's last message that has one.
     pub fn question(&self) -> String {
         let users = self.messages.iter().rev().filter(|message| message.role == Role::User);
-        let texts = users.map(|message| message.content.texts().collect::<Vec<_>>().join("\n"));
-        texts.filter(|text| !text.is_empty()).next().unwrap_or_default()
+        let mut texts = users.map(|message| message.content.texts().collect::<Vec<_>>().join("\n"));
+        texts.find(|text| !text.is_empty()).unwrap_or_default()
     }
 
     /// The tool that a simulated model calls: the one that `tool_choice` names, or else the first;
@@ -169,82 +157,8 @@ impl Request {
         let messages = self.messages.iter().map(|message| message.content.tokens());
         let system = self.system.as_ref().map(Content::tokens);
         let contents: u64 = messages.chain(system).map(|tokens| tokens + tokens::PER_MESSAGE).sum();
-        contents + tokens::of_json(&self.tools) + tokens::TO_OPEN_THE_ANSWER
+        contents + tokens::of_json(self.tools.as_deref()) + tokens::TO_OPEN_THE_ANSWER
     }
-}
-
-/// A whole answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    /// `msg_...`.
-    pub id: String,
-    /// Always `message`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Always the assistant.
-    pub role: Role,
-    /// The model that answered.
-    pub model: String,
-    /// What it says.
-    pub content: Vec<AnswerBlock>,
-    /// Why it ended; not known yet at the start of a stream.
-    pub stop_reason: Option<StopReason>,
-    /// The stop sequence that ended it.
-    pub stop_sequence: Option<String>,
-    /// The tokens used.
-    pub usage: Usage,
-}
-
-/// One block of an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum AnswerBlock {
-    /// A text.
-    Text {
-        /// The text itself.
-        text: String,
-    },
-    /// A call to a tool.
-    ToolUse {
-        /// `toolu_...`.
-        id: String,
-        /// The tool's name.
-        name: String,
-        /// Its input.
-        input: Value,
-    },
-}
-
-/// Why an answer ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// It was complete.
-    EndTurn,
-    /// It reached the most tokens allowed.
-    MaxTokens,
-    /// It reached a stop sequence.
-    StopSequence,
-    /// It calls a tool.
-    ToolUse,
-    /// A reason this reader does not know.
-    #[serde(other)]
-    Other,
-}
-
-/// The token counts of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// Tokens of the prompt.
-    pub input_tokens: u64,
-    /// Tokens written to a cache.
-    #[serde(default)]
-    pub cache_creation_input_tokens: u64,
-    /// Tokens read from a cache.
-    #[serde(default)]
-    pub cache_read_input_tokens: u64,
-    /// Tokens of the answer so far.
-    pub output_tokens: u64,
 }
 
 #[cfg(test)]
@@ -260,6 +174,8 @@ mod tests {
         let request = request(
             r#", "stream": true, "temperature": 1, "metadata": {"user_id": "x"},
             "system": [{"type": "text", "text": "Be brief.", "cache_control": {}}],
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+            "tool_choice": {"type": "auto", "disable_parallel_tool_use": true},
             "tools": [{"name": "a", "input_schema": {"type": "object"}},
                       {"type": "web_search_20250305", "name": "web_search"}],
             "messages": [
@@ -274,6 +190,10 @@ mod tests {
         assert_eq!(request.question(), "And on this?");
         assert_eq!(request.called_tool().map(|tool| tool.name.as_str()), Some("a"));
         assert_eq!(request.stream, Some(true));
+        assert_eq!(request.metadata.as_ref().unwrap().user_id.as_deref(), Some("x"));
+        assert_eq!(request.thinking.as_ref().unwrap().budget_tokens, Some(1024));
+        let tool_types = request.tools.iter().flatten().map(|tool| tool.kind.as_deref());
+        assert_eq!(tool_types.collect::<Vec<_>>(), [None, Some("web_search_20250305")]);
         let back = serde_json::to_string(&request).unwrap();
         assert_eq!(serde_json::from_str::<Request>(&back).unwrap(), request);
     }
@@ -312,6 +232,13 @@ mod tests {
             r#"{{"model": "m", "system": "four", "messages": [{{"role": "user", "content": {image}}}]}}"#
         );
         assert_eq!(tokens(&more), one + 85 + 5);
+        // A tool counts by its JSON, which is written without spaces.
+        let tools = r#", "tools": [{"name": "a", "input_schema": {}}]}"#;
+        let with_tools = tokens(&more.replace("}]}]}", &format!("}}]}}]{tools}")));
+        assert_eq!(
+            with_tools,
+            tokens(&more) + tokens::of_text(r#"[{"name":"a","input_schema":{}}]"#.len())
+        );
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub enum StreamEvent {
     MessageDelta {
         /// Why it ended.
         delta: MessageDelta,
-        /// The tokens used.
+        /// The tokens used; other providers leave them out.
+        #[serde(default)]
         usage: DeltaUsage,
     },
     /// The message is complete.
@@ -81,15 +82,18 @@ pub enum BlockDelta {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageDelta {
     /// The reason.
+    #[serde(default)]
     pub stop_reason: Option<StopReason>,
     /// The stop sequence that ended it.
+    #[serde(default)]
     pub stop_sequence: Option<String>,
 }
 
 /// The tokens of a message at its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeltaUsage {
     /// Tokens of the answer, all of them.
+    #[serde(default)]
     pub output_tokens: u64,
 }
 
@@ -112,24 +116,60 @@ impl StreamEvent {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::{Value, json};
 
-    #[test]
-    fn events_are_written_like_the_real_ones() {
-        for (event, expected) in [
+    use super::*;
+    use crate::anthropic::messages::{Role, Usage};
+    use crate::sse::{Decoder, encode_named};
+
+    fn start() -> Answer {
+        Answer {
+            id: "msg_1".to_owned(),
+            kind: "message".to_owned(),
+            role: Role::Assistant,
+            model: "m".to_owned(),
+            content: Vec::new(),
+            stop_reason: None,
+            stop_sequence: None,
+            usage: Usage { input_tokens: 8, output_tokens: 1, ..Usage::default() },
+        }
+    }
+
+    /// A stream that says a word and calls a tool, in order, and how the real one is written.
+    fn stream() -> Vec<(StreamEvent, &'static str)> {
+        let delta = |index, delta| StreamEvent::ContentBlockDelta { index, delta };
+        let tool = AnswerBlock::ToolUse {
+            id: "toolu_1".to_owned(),
+            name: "f".to_owned(),
+            input: json!({}),
+        };
+        vec![
+            (
+                StreamEvent::MessageStart { message: start() },
+                r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}}"#,
+            ),
+            (
+                StreamEvent::ContentBlockStart {
+                    index: 0,
+                    content_block: AnswerBlock::Text { text: String::new() },
+                },
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+            ),
             (StreamEvent::Ping, r#"{"type":"ping"}"#),
             (
-                StreamEvent::ContentBlockDelta {
-                    index: 0,
-                    delta: BlockDelta::TextDelta { text: "Hi".to_owned() },
-                },
+                delta(0, BlockDelta::TextDelta { text: "Hi".to_owned() }),
                 r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}"#,
             ),
             (
-                StreamEvent::ContentBlockDelta {
-                    index: 1,
-                    delta: BlockDelta::InputJsonDelta { partial_json: "{".to_owned() },
-                },
+                StreamEvent::ContentBlockStop { index: 0 },
+                r#"{"type":"content_block_stop","index":0}"#,
+            ),
+            (
+                StreamEvent::ContentBlockStart { index: 1, content_block: tool },
+                r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"f","input":{}}}"#,
+            ),
+            (
+                delta(1, BlockDelta::InputJsonDelta { partial_json: "{".to_owned() }),
                 r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{"}}"#,
             ),
             (
@@ -143,17 +183,56 @@ mod tests {
                 r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":3}}"#,
             ),
             (StreamEvent::MessageStop, r#"{"type":"message_stop"}"#),
-        ] {
-            let json = serde_json::to_string(&event).unwrap();
-            assert_eq!(json, expected);
-            assert!(json.contains(event.name()));
-            assert_eq!(serde_json::from_str::<StreamEvent>(&json).unwrap(), event);
-        }
+            (
+                StreamEvent::Error {
+                    error: Detail { kind: "overloaded_error".to_owned(), message: "m".to_owned() },
+                },
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#,
+            ),
+        ]
     }
 
     #[test]
-    fn unknown_events_are_read_over() {
-        let event: StreamEvent = serde_json::from_str(r#"{"type": "new", "x": 1}"#).unwrap();
-        assert_eq!(event, StreamEvent::Other);
+    fn a_stream_is_written_like_a_real_one_and_read_back_in_order() {
+        let mut decoder = Decoder::new();
+        for (event, expected) in stream() {
+            let json = serde_json::to_string(&event).unwrap();
+            assert_eq!(json, expected);
+            decoder.push(encode_named(event.name(), &json).as_bytes());
+        }
+        for (event, _) in stream() {
+            let read = decoder.next_event().unwrap().unwrap();
+            let data: Value = serde_json::from_str(&read.data).unwrap();
+            assert_eq!((read.event.as_str(), &data["type"]), (event.name(), &json!(event.name())));
+            assert_eq!(serde_json::from_str::<StreamEvent>(&read.data).unwrap(), event);
+        }
+        assert_eq!(decoder.next_event(), Ok(None));
+    }
+
+    #[test]
+    fn unknown_and_lean_events_are_read_over() {
+        let read = |event: Value| serde_json::from_value::<StreamEvent>(event).unwrap();
+        assert_eq!(read(json!({"type": "new", "x": 1})), StreamEvent::Other);
+        let thought = json!({"type": "content_block_delta", "index": 0,
+            "delta": {"type": "thinking_delta", "thinking": "x"}});
+        let delta = BlockDelta::Other;
+        assert_eq!(read(thought), StreamEvent::ContentBlockDelta { index: 0, delta });
+        let lean = json!({"type": "message_delta", "delta": {}});
+        let delta = MessageDelta { stop_reason: None, stop_sequence: None };
+        let usage = DeltaUsage::default();
+        assert_eq!(read(lean), StreamEvent::MessageDelta { delta, usage });
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        for (event, expected) in [
+            (json!({"index": 0}), "missing field `type`"),
+            (json!({"type": "content_block_stop"}), "missing field `index`"),
+            (json!({"type": "message_start"}), "missing field `message`"),
+            (json!({"type": "error"}), "missing field `error`"),
+        ] {
+            let error = serde_json::from_value::<StreamEvent>(event).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 }

@@ -76,6 +76,16 @@ impl Decoder {
         Ok(None)
     }
 
+    /// Whether something is left that was not dispatched: a line without its end, or an event
+    /// without its blank line. To be asked when the stream has ended and
+    /// [`next_event`](Self::next_event) has none: the standard then drops what is left, and so a
+    /// stream that broke off looks like one that ended.
+    pub fn pending(&self) -> bool {
+        let rest = &self.buffer[self.start..];
+        let rest = if self.after_cr { rest.strip_prefix(b"\n").unwrap_or(rest) } else { rest };
+        !rest.is_empty() || !self.data.is_empty() || !self.event.is_empty()
+    }
+
     fn next_line(&mut self) -> Option<String> {
         if self.after_cr && self.start < self.buffer.len() {
             self.after_cr = false;
@@ -130,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sse::encode;
+    use crate::sse::{encode, encode_named};
 
     fn decode(pieces: &[&[u8]]) -> Vec<Event> {
         let mut decoder = Decoder::new();
@@ -188,6 +198,42 @@ mod tests {
         check(b"data: \xff\xe2\x82\n\n", &[message("\u{fffd}\u{fffd}")]);
     }
 
+    /// What is left at the end, whether it came at once or one byte at a time.
+    fn is_pending(stream: &[u8]) -> bool {
+        let [whole, in_bytes] = [stream.len().max(1), 1].map(|size| {
+            let mut decoder = Decoder::new();
+            for piece in stream.chunks(size) {
+                decoder.push(piece);
+                while decoder.next_event().unwrap().is_some() {}
+            }
+            decoder.pending()
+        });
+        assert_eq!(whole, in_bytes, "{:?}", String::from_utf8_lossy(stream));
+        whole
+    }
+
+    #[test]
+    fn what_is_left_at_the_end_is_told() {
+        for (stream, expected) in [
+            ("", false),
+            ("data: x\n\n", false),
+            ("data: x\r\n\r\n", false),
+            ("data: x\r\r", false),
+            ("data: x\n\n: ping\n", false),
+            ("data: x\n\nid: 7\n\n", false),
+            ("event: lost\n\n", false),
+            ("data: x\n\nd", true),
+            ("data: x\n\ndata: [DONE]", true),
+            ("data: x\n\ndata: [DONE]\n", true),
+            ("data: x\r\n\r\ndata: [DONE]\r\n", true),
+            ("data: x\r\rdata\r", true),
+            ("event: error\n", true),
+            ("data: x\n\n: pi", true),
+        ] {
+            assert_eq!(is_pending(stream.as_bytes()), expected, "{stream:?}");
+        }
+    }
+
     #[test]
     fn a_line_without_end_is_refused() {
         let mut decoder = Decoder::new();
@@ -234,12 +280,17 @@ mod tests {
             cuts.sort_unstable();
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &stream[cut[0]..cut[1]]).collect();
             prop_assert_eq!(decode(&pieces), decode(&[&stream]));
+            is_pending(&stream);
         }
 
         #[test]
         fn what_is_written_is_read_back(data in "[a-c: \u{e9}\n]{0,20}") {
             let written = encode(&data);
             prop_assert_eq!(decode(&[written.as_bytes()]), [event("message", &data, "")]);
+            let named = encode_named("ping", &data);
+            prop_assert_eq!(decode(&[named.as_bytes()]), [event("ping", &data, "")]);
+            prop_assert!(!is_pending(named.as_bytes()));
+            prop_assert!(is_pending(&named.as_bytes()[..named.len() - 1]));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::openai::text_or_list::{ListItem, TextOrList};
+use crate::text_or_list::{ListItem, TextOrList};
 
 /// What a message says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::response::FunctionCall;
 use super::tools::{kind, read};
-use crate::openai::text_or_list::{ListItem, TextOrList};
+use crate::text_or_list::{ListItem, TextOrList};
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

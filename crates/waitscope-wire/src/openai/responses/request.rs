@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Input, Item, Message, Role, Tool, ToolChoice};
+use super::{Content, Input, Item, Message, Role, Tool, ToolChoice};
 use crate::openai::chat::{FormatKind, ToolMode};
 
 /// A response to be made. An absent field and `null` mean the same.
@@ -71,7 +71,7 @@ impl Request {
             Item::Message(Message { role: Role::User, content }) => Some(content),
             _ => None,
         });
-        let texts: Vec<&str> = last.into_iter().flat_map(|content| content.texts()).collect();
+        let texts: Vec<&str> = last.into_iter().flat_map(Content::texts).collect();
         texts.join("\n")
     }
 

@@ -1,4 +1,4 @@
-//! What the API takes as a text or as a list.
+//! What the APIs take as a text or as a list.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,13 +8,13 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
 /// A text, or a list of items.
-pub(super) enum TextOrList<T> {
+pub(crate) enum TextOrList<T> {
     Text(String),
     List(Vec<T>),
 }
 
 /// An item of such a list.
-pub(super) trait ListItem {
+pub(crate) trait ListItem {
     /// What is expected where the list may stand.
     const TEXT_OR_LIST: &'static str;
 }
