@@ -1,6 +1,7 @@
 //! Project tasks. `cargo xtask test` sets up what the tests need and runs every check.
 #![expect(clippy::disallowed_methods, reason = "a build tool: there is no event loop to hold")]
 
+mod bench;
 mod children;
 mod orphans;
 mod project;
@@ -23,11 +24,18 @@ struct Cli {
 #[derive(Debug, clap::Subcommand)]
 enum Task {
     Test(test::Args),
+    Bench(bench::Args),
+    #[command(hide = true)]
+    BenchClient(bench::ClientArgs),
 }
 
 fn main() -> ExitCode {
-    let Task::Test(args) = Cli::parse().task;
-    test::run(&args).unwrap_or_else(|error| {
+    let done = match Cli::parse().task {
+        Task::Test(args) => test::run(&args),
+        Task::Bench(args) => bench::run(&args),
+        Task::BenchClient(args) => bench::run_client(&args),
+    };
+    done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::from(3)
     })

@@ -2,6 +2,7 @@
 
 mod cargo_check;
 mod debian;
+mod fault_table;
 mod node;
 mod pytest;
 mod tool;
@@ -34,6 +35,7 @@ const STEPS: &[Step] = &[
     cargo_check::BUILD,
     node::TESTS,
     pytest::STEP,
+    fault_table::STEP,
     tool::NEXTEST,
     cargo_check::NEXTEST,
     cargo_check::DOC_TESTS,

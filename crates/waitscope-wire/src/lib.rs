@@ -7,6 +7,8 @@
 pub mod anthropic;
 pub mod openai;
 pub mod rate_limit;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod sse;
 mod text_or_list;
 pub mod tokens;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// The token counts of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "OpenAiUsage"))]
 pub struct Usage {
     /// Tokens of the request.
     pub prompt_tokens: u64,
@@ -49,6 +50,7 @@ impl Usage {
 
 /// Kinds of prompt tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PromptTokensDetails {
     /// Tokens that the provider had cached.
@@ -57,6 +59,7 @@ pub struct PromptTokensDetails {
 
 /// Kinds of completion tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CompletionTokensDetails {
     /// Tokens the model thought with and did not show.

@@ -8,6 +8,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
 /// A text, or a list of items.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(untagged))]
 pub(crate) enum TextOrList<T> {
     Text(String),
     List(Vec<T>),

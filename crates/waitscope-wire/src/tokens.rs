@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use crate::openai::chat::{Content, Message};
+use crate::openai::chat::{Content, Message, Request, ToolCall};
 
 const CHAT_TOKENS_PER_CHARACTER: f64 = 0.260_04;
 const EMBEDDING_TOKENS_PER_CHARACTER: f64 = 0.274_93;
@@ -21,6 +21,11 @@ pub(crate) const TO_OPEN_THE_ANSWER: u64 = 3;
 /// What an image part costs at low detail, by the `OpenAI` documentation on images; other parts
 /// that are no text count the same.
 pub(crate) const PER_ATTACHMENT: u64 = 85;
+
+/// About how many prompt tokens a chat request has: its messages, and its tools by their JSON.
+pub fn of_chat(request: &Request) -> u64 {
+    of_prompt(&request.messages) + of_json(request.tools.as_deref())
+}
 
 /// About how many prompt tokens these messages are.
 pub fn of_prompt(messages: &[Message]) -> u64 {
@@ -36,7 +41,12 @@ fn of_message(message: &Message) -> u64 {
             parts.iter().filter(|part| part.text.is_none()).count() as u64,
         ),
     };
-    of_text(characters) + attachments * PER_ATTACHMENT + PER_MESSAGE
+    let calls: usize = message.tool_calls.iter().flatten().map(characters_of_call).sum();
+    of_text(characters + calls) + attachments * PER_ATTACHMENT + PER_MESSAGE
+}
+
+fn characters_of_call(ToolCall { function, .. }: &ToolCall) -> usize {
+    function.name.chars().count() + function.arguments.chars().count()
 }
 
 /// About how many tokens a text of so many characters is for a chat model.
@@ -89,6 +99,19 @@ mod tests {
             (of_prompt(&[message(r#"[{"type": "image_url", "image_url": {}}]"#)]), 91),
         ] {
             assert_eq!(actual, expected);
+        }
+        let call = r#"{"role": "assistant", "tool_calls": [{"id": "c", "type": "function",
+            "function": {"name": "fo", "arguments": "{}"}}]}"#;
+        assert_eq!(of_prompt(&[serde_json::from_str(call).unwrap()]), 8);
+        let tool = r#"{"type":"function","function":{"name":"f"}}"#;
+        for (tools, expected) in [
+            (String::new(), 8),
+            (r#", "tools": []"#.to_owned(), 8),
+            (format!(r#", "tools": [{tool}]"#), 8 + of_text(tool.len() + 2)),
+        ] {
+            let messages = r#"[{"role": "user", "content": "four"}]"#;
+            let body = format!(r#"{{"model": "m", "messages": {messages}{tools}}}"#);
+            assert_eq!(of_chat(&serde_json::from_str(&body).unwrap()), expected);
         }
         // Characters count, not bytes.
         assert_eq!(of_prompt(&[message(r#""ééééé""#)]), of_prompt(&[message(r#""eeeee""#)]));

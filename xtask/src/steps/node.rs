@@ -58,7 +58,7 @@ fn ensure_node(project: &Project, children: &Children) -> anyhow::Result<()> {
         .map(|(_, package)| *package)
         .collect();
     if !missing.is_empty() {
-        let what = format!("{} is not on the PATH", missing.join(" and "));
+        let what = format!("missing for the Node tests: {}", missing.join(" and "));
         debian::install(project, children, &what, &missing)?;
     }
     if !children.succeeds(project.command("node").args(["-e", IS_NEW_ENOUGH])) {

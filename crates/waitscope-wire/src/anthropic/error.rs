@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 /// The body of every answer that is an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "AnthropicErrorBody")
+)]
 pub struct Body {
     /// Always `error`.
     #[serde(rename = "type")]
@@ -17,6 +22,11 @@ pub struct Body {
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "AnthropicErrorDetail")
+)]
 pub struct Detail {
     /// The class of the error, such as `overloaded_error`.
     #[serde(rename = "type")]

@@ -14,6 +14,7 @@ use crate::tokens;
 /// A message to be made, or one whose tokens are to be counted. An absent field and `null` mean
 /// the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessagesRequest"))]
 pub struct Request {
     /// The model's name.
     pub model: String,
@@ -56,6 +57,7 @@ pub struct Request {
 
 /// How many tokens a prompt has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
     /// All of its tokens.
     pub input_tokens: u64,
@@ -63,6 +65,7 @@ pub struct Counted {
 
 /// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessagesMessage"))]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
@@ -72,6 +75,7 @@ pub struct Message {
 
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessagesRole"))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The person who asks.
@@ -82,6 +86,7 @@ pub enum Role {
 
 /// What the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessagesTool"))]
 pub struct Tool {
     /// `custom` or absent for a tool of the caller's; tools of the provider's own have others.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +103,11 @@ pub struct Tool {
 
 /// What the model must call: `auto`, `any`, `tool` with its name, or `none`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "MessagesToolChoice")
+)]
 pub struct ToolChoice {
     /// Its kind.
     #[serde(rename = "type")]
@@ -112,6 +122,7 @@ pub struct ToolChoice {
 
 /// What the caller tells of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metadata {
     /// The caller's name for its user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,6 +131,7 @@ pub struct Metadata {
 
 /// Whether the model thinks first: `enabled` with a budget, `disabled`, or `adaptive`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Thinking {
     /// Its kind.
     #[serde(rename = "type")]

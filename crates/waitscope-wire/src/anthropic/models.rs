@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 /// The list of models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "AnthropicModelList")
+)]
 pub struct List {
     /// The models.
     pub data: Vec<Model>,
@@ -26,6 +31,7 @@ impl List {
 
 /// One model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnthropicModel"))]
 pub struct Model {
     /// Always `model`.
     #[serde(rename = "type")]
@@ -46,6 +52,34 @@ impl Model {
             id: id.to_owned(),
             display_name: id.to_owned(),
             created_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_names_its_first_and_last_model() {
+        let model = |id| Model::new(id, "2026-10-10T00:00:00Z".to_owned());
+        for (list, expected) in [
+            (
+                List::new(Vec::new()),
+                r#"{"data":[],"has_more":false,"first_id":null,"last_id":null}"#,
+            ),
+            (
+                List::new(vec![model("a"), model("b")]),
+                concat!(
+                    r#"{"data":[{"type":"model","id":"a","display_name":"a","#,
+                    r#""created_at":"2026-10-10T00:00:00Z"},{"type":"model","id":"b","#,
+                    r#""display_name":"b","created_at":"2026-10-10T00:00:00Z"}],"#,
+                    r#""has_more":false,"first_id":"a","last_id":"b"}"#,
+                ),
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&list).unwrap(), expected);
+            assert_eq!(serde_json::from_str::<List>(expected).unwrap(), list);
         }
     }
 }

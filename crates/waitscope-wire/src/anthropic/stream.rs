@@ -11,6 +11,7 @@ use super::messages::{Answer, AnswerBlock, StopReason};
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessagesStreamEvent", transform = crate::schema::other_is_any))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamEvent {
     /// The message begins, with no content yet.
@@ -61,6 +62,7 @@ pub enum StreamEvent {
 
 /// What is added to a block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum BlockDelta {
     /// More text.
@@ -80,6 +82,7 @@ pub enum BlockDelta {
 
 /// Why a message ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageDelta {
     /// The reason.
     #[serde(default)]
@@ -91,6 +94,7 @@ pub struct MessageDelta {
 
 /// The tokens of a message at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeltaUsage {
     /// Tokens of the answer, all of them.
     #[serde(default)]

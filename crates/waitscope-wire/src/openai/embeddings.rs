@@ -12,6 +12,11 @@ use super::Usage;
 
 /// Embeddings to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "EmbeddingsRequest")
+)]
 pub struct Request {
     /// The model's name.
     pub model: String,
@@ -30,6 +35,11 @@ pub struct Request {
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "EmbeddingsResponse")
+)]
 pub struct Response {
     /// `list`.
     #[serde(default)]
@@ -46,6 +56,7 @@ pub struct Response {
 
 /// One input's embedding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Embedding {
     /// `embedding`.
     #[serde(default)]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The body of every answer that is an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "OpenAiErrorBody"))]
 pub struct Body {
     /// What went wrong.
     pub error: Detail,
@@ -11,6 +12,11 @@ pub struct Body {
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "OpenAiErrorDetail")
+)]
 pub struct Detail {
     /// For people.
     pub message: String,

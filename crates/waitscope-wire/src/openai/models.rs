@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The list of models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "OpenAiModelList"))]
 pub struct List {
     /// Always `list`.
     pub object: String,
@@ -20,6 +21,7 @@ impl List {
 
 /// One model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "OpenAiModel"))]
 pub struct Model {
     /// Its name in requests.
     pub id: String,

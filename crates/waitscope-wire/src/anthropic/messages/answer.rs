@@ -8,6 +8,7 @@ use super::Role;
 
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// `msg_...`.
     #[serde(default)]
@@ -35,6 +36,7 @@ pub struct Answer {
 
 /// One block of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AnswerBlock {
     /// A text.
@@ -58,6 +60,7 @@ pub enum AnswerBlock {
 
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It was complete.
@@ -75,15 +78,18 @@ pub enum StopReason {
 
 /// The token counts of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessagesUsage"))]
 pub struct Usage {
     /// Tokens of the prompt.
     #[serde(default)]
     pub input_tokens: u64,
     /// Tokens written to a cache.
     #[serde(default, deserialize_with = "null_as_zero")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub cache_creation_input_tokens: u64,
     /// Tokens read from a cache.
     #[serde(default, deserialize_with = "null_as_zero")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub cache_read_input_tokens: u64,
     /// Tokens of the answer so far.
     #[serde(default)]
@@ -108,6 +114,7 @@ impl Default for Usage {
 
 /// Tiers that serve calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceTier {
     /// By default.

@@ -8,6 +8,7 @@ use crate::tokens;
 
 /// A text, or a list of blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessagesContent"))]
 #[serde(untagged, from = "TextOrList<Block>")]
 pub enum Content {
     /// Plain text.
@@ -18,6 +19,7 @@ pub enum Content {
 
 /// One block of a request. What images, documents and unknown blocks carry is not kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// A text.

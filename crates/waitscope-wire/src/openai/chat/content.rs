@@ -6,6 +6,7 @@ use crate::text_or_list::{ListItem, TextOrList};
 
 /// What a message says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatContent"))]
 #[serde(untagged, from = "TextOrList<Part>")]
 pub enum Content {
     /// Plain text.
@@ -27,6 +28,7 @@ impl Content {
 
 /// One part of a message. What an image, audio or file part carries is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatPart"))]
 pub struct Part {
     /// Its kind.
     #[serde(rename = "type")]
@@ -38,6 +40,7 @@ pub struct Part {
 
 /// Kinds of message parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatPartKind"))]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     /// A text.

@@ -8,6 +8,7 @@ use super::tools::{ChosenTool, Tool, ToolCall, ToolChoice, ToolMode};
 
 /// A chat completion to be made. An absent field and `null` mean the same.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatRequest"))]
 pub struct Request {
     /// The model's name.
     pub model: String,
@@ -86,6 +87,7 @@ impl Request {
 
 /// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatMessage"))]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
@@ -118,6 +120,7 @@ impl Message {
 
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatRole"))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Instructions, in the newer models' name.
@@ -136,6 +139,7 @@ pub enum Role {
 
 /// What a stream also holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamOptions {
     /// One last chunk with the usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,6 +148,7 @@ pub struct StreamOptions {
 
 /// The form of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResponseFormat {
     /// Its kind.
     #[serde(rename = "type")]
@@ -155,6 +160,7 @@ pub struct ResponseFormat {
 
 /// Kinds of answer formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FormatKind {
     /// Free text, the default.
@@ -167,6 +173,7 @@ pub enum FormatKind {
 
 /// Where the answer ends: one text or several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "a string or an array of strings")]
 pub enum Stop {
     /// One text.

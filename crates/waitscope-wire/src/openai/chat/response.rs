@@ -7,6 +7,7 @@ use crate::openai::Usage;
 
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Completion {
     /// `chatcmpl-...`.
     #[serde(default)]
@@ -35,6 +36,7 @@ pub struct Completion {
 
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// Its place among the choices.
     #[serde(default)]
@@ -51,6 +53,7 @@ pub struct Choice {
 
 /// What the model says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswerMessage {
     /// Always the assistant.
     pub role: Role,
@@ -70,6 +73,7 @@ pub struct AnswerMessage {
 
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// It was complete.
@@ -87,6 +91,7 @@ pub enum FinishReason {
 
 /// One event of a streamed answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Chunk {
     /// `chatcmpl-...`, the same in every chunk.
     #[serde(default)]
@@ -115,6 +120,7 @@ pub struct Chunk {
 
 /// The usage in a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ChunkUsage {
     /// Not asked for: the field is left out.
@@ -135,6 +141,7 @@ impl ChunkUsage {
 
 /// What is new of one answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChunkChoice {
     /// Its place among the choices.
     #[serde(default)]
@@ -152,6 +159,7 @@ pub struct ChunkChoice {
 
 /// What is added to an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delta {
     /// Who speaks; in the first chunk only.
     #[serde(default, skip_serializing_if = "Option::is_none")]

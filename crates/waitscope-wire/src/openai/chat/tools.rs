@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// A tool that the model may call. Tools of other types are accepted; what they carry is not kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatTool", transform = crate::schema::other_is_any))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Tool {
     /// A function of the caller's.
@@ -29,6 +30,7 @@ impl Tool {
 
 /// A function that the model may call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Function {
     /// Its name.
     pub name: String,
@@ -45,6 +47,7 @@ pub struct Function {
 
 /// Whether the model calls a tool, and which.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatToolChoice"))]
 #[serde(
     untagged,
     expecting = "expected `none`, `auto`, `required`, or an object such as \
@@ -59,6 +62,7 @@ pub enum ToolChoice {
 
 /// Whether the model calls a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolMode {
     /// It calls none.
@@ -73,6 +77,7 @@ pub enum ToolMode {
 /// The tool that the model has to call. Choices of other types are accepted; what they carry is
 /// not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ChosenTool {
     /// A function.
@@ -87,6 +92,7 @@ pub enum ChosenTool {
 
 /// Names a function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionName {
     /// Its name.
     pub name: String,
@@ -94,6 +100,7 @@ pub struct FunctionName {
 
 /// A call to a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// `call_...`; the tool's result refers to it.
     #[serde(default)]
@@ -108,6 +115,7 @@ pub struct ToolCall {
 
 /// Types of tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// To a function.
@@ -120,6 +128,7 @@ pub enum ToolKind {
 
 /// A function and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChatFunctionCall"))]
 pub struct FunctionCall {
     /// The function's name.
     pub name: String,
@@ -130,6 +139,7 @@ pub struct FunctionCall {
 /// What is added to a call of a streamed answer. The first piece has the id, the type and the
 /// name; the others have more of the arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCallDelta {
     /// The call's place among the calls of the answer.
     #[serde(default)]
@@ -147,6 +157,7 @@ pub struct ToolCallDelta {
 
 /// What is added to a function call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionDelta {
     /// The function's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What to embed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "EmbeddingsInput"))]
 #[serde(untagged)]
 pub enum Input {
     /// One text.

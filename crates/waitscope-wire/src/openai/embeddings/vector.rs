@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the vectors are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EncodingFormat {
     /// An array of numbers: what the API does when nothing is asked for.
@@ -17,6 +18,7 @@ pub enum EncodingFormat {
 
 /// An embedding vector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "an array of numbers or a base64 string")]
 pub enum Vector {
     /// An array of numbers.

@@ -10,6 +10,7 @@ use crate::text_or_list::{ListItem, TextOrList};
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesInput"))]
 #[serde(untagged, from = "TextOrList<Item>")]
 pub enum Input {
     /// A text of the user's.
@@ -20,6 +21,7 @@ pub enum Input {
 
 /// One item of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::message_needs_no_type))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Item {
     /// A message; its type may be left out.
@@ -30,11 +32,15 @@ pub enum Item {
     FunctionCallOutput(FunctionCallOutput),
     /// An item of another type, as it was given.
     #[serde(untagged)]
-    Other(Map<String, Value>),
+    Other(
+        #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::other_item"))]
+        Map<String, Value>,
+    ),
 }
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesMessage"))]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
@@ -44,6 +50,7 @@ pub struct Message {
 
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesRole"))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The person who asks.
@@ -58,6 +65,7 @@ pub enum Role {
 
 /// What a message or a function's result says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesContent"))]
 #[serde(untagged, from = "TextOrList<Part>")]
 pub enum Content {
     /// Plain text.
@@ -87,6 +95,7 @@ impl Content {
 
 /// One part of a message. What an image, audio or file part carries is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesPart"))]
 pub struct Part {
     /// Its kind.
     #[serde(rename = "type")]
@@ -104,6 +113,11 @@ impl Part {
 
 /// Kinds of message parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ResponsesPartKind")
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     /// A text to the model.
@@ -122,6 +136,7 @@ pub enum PartKind {
 
 /// The result of a function call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionCallOutput {
     /// The call that it is the result of.
     pub call_id: String,

@@ -3,15 +3,16 @@
 use super::{Content, Input, Item, Request};
 use crate::tokens;
 
-/// About how many prompt tokens the instructions and the input of a request are, by the same
-/// lines as [`tokens::of_prompt`]. Tools are not counted.
+/// About how many prompt tokens the instructions, the input and the tools of a request are, by the
+/// same lines as [`tokens::of_prompt`].
 pub fn of_input(request: &Request) -> u64 {
     let instructions = request.instructions.as_deref().map_or(0, of_message);
     let input = match &request.input {
         Input::Text(text) => of_message(text),
         Input::Items(items) => items.iter().map(of_item).sum(),
     };
-    instructions + input + tokens::TO_OPEN_THE_ANSWER
+    let tools = tokens::of_json(request.tools.as_deref());
+    instructions + input + tools + tokens::TO_OPEN_THE_ANSWER
 }
 
 fn of_message(text: &str) -> u64 {
@@ -46,6 +47,9 @@ mod tests {
             (json!({"model": "m", "input": "four"}), 8),
             (json!({"model": "m", "input": "four", "instructions": "four"}), 13),
             (json!({"model": "m", "input": []}), 3),
+            (json!({"model": "m", "input": [], "tools": []}), 3),
+            // [{"type":"web_search"}] has 23 characters: 5.98 tokens.
+            (json!({"model": "m", "input": [], "tools": [{"type": "web_search"}]}), 9),
             (json!({"model": "m", "input": [{"role": "user", "content": "four"}]}), 8),
             (
                 json!({"model": "m", "input": [{"role": "user", "content": [

@@ -8,6 +8,7 @@ use crate::openai::chat::{FormatKind, ToolMode};
 
 /// A response to be made. An absent field and `null` mean the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesRequest"))]
 pub struct Request {
     /// The model's name.
     pub model: String,
@@ -107,6 +108,7 @@ impl Request {
 
 /// The form of the text.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TextConfig {
     /// Its format; plain text if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,6 +120,7 @@ pub struct TextConfig {
 
 /// The format of the text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TextFormat {
     /// Its kind.
     #[serde(rename = "type")]
@@ -145,6 +148,7 @@ impl TextFormat {
 
 /// What to do with a conversation that is too long for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Truncation {
     /// Drop its start.

@@ -7,6 +7,7 @@ use super::{Request, TextConfig, TextFormat, Tool, ToolChoice, Truncation};
 
 /// An answer, whole or under way.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Response {
     /// `resp_...`.
@@ -98,6 +99,7 @@ impl Response {
 
 /// How far a response or one of its items is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// It is whole.
@@ -116,6 +118,7 @@ pub enum Status {
 
 /// Why a response failed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ResponseError {
     /// For programs, such as `server_error`.
@@ -126,6 +129,7 @@ pub struct ResponseError {
 
 /// Why a response is incomplete.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct IncompleteDetails {
     /// `max_output_tokens` or `content_filter`.
@@ -141,6 +145,7 @@ impl IncompleteDetails {
 
 /// How much the model thinks first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Reasoning {
     /// `low`, `medium`, `high` and so on.
@@ -151,6 +156,7 @@ pub struct Reasoning {
 
 /// What the model says or calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum OutputItem {
     /// It says something.
@@ -164,6 +170,7 @@ pub enum OutputItem {
 
 /// What the model says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutputMessage {
     /// `msg_...`.
     #[serde(default)]
@@ -179,6 +186,7 @@ pub struct OutputMessage {
 
 /// One part of what the model says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::other_is_any))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum OutputPart {
     /// A text.
@@ -203,6 +211,11 @@ impl OutputPart {
 
 /// A call to a function: in an answer, and repeated in a later request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ResponsesFunctionCall")
+)]
 pub struct FunctionCall {
     /// `fc_...`; requests may leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,6 +233,7 @@ pub struct FunctionCall {
 
 /// The token counts of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesUsage"))]
 #[serde(default)]
 pub struct Usage {
     /// Tokens of the request.
@@ -244,6 +258,7 @@ impl Usage {
 
 /// Kinds of request tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct InputTokensDetails {
     /// Tokens that the provider had cached.
@@ -252,6 +267,7 @@ pub struct InputTokensDetails {
 
 /// Kinds of answer tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct OutputTokensDetails {
     /// Tokens the model thought with and did not show.

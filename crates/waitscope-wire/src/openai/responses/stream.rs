@@ -8,6 +8,7 @@ use super::{OutputItem, OutputPart, Response};
 /// One event of a streamed answer. Each has its place in the stream, `sequence_number`, from 0.
 /// There is no `[DONE]`: a stream ends with `response.completed`, `.incomplete` or `.failed`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesStreamEvent", transform = crate::schema::other_is_any))]
 #[serde(tag = "type")]
 pub enum StreamEvent {
     /// The response is there, without output.
@@ -170,6 +171,9 @@ pub enum StreamEvent {
         #[serde(default)]
         param: Option<String>,
     },
+    /// An event that this reader does not know.
+    #[serde(other, rename = "other")]
+    Other,
 }
 
 impl StreamEvent {
@@ -190,38 +194,51 @@ impl StreamEvent {
             Self::Incomplete { .. } => "response.incomplete",
             Self::Failed { .. } => "response.failed",
             Self::Error { .. } => "error",
+            Self::Other => "other",
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::openai::responses::FunctionCall;
+    use serde_json::json;
 
-    /// The events with their bodies behind the sequence number. `@` stands for a response.
-    fn cases(response: &Response) -> Vec<(StreamEvent, &'static str)> {
-        let sequence_number = 7;
-        let (output_index, content_index) = (0, 0);
+    use super::*;
+    use crate::openai::responses::{FunctionCall, OutputMessage, Role, Status};
+    use crate::sse::{Decoder, encode_named};
+
+    fn message(content: Vec<OutputPart>) -> OutputItem {
+        let (id, role, status) = ("msg_1".to_owned(), Role::Assistant, Status::Completed);
+        OutputItem::Message(OutputMessage { id, status, role, content })
+    }
+
+    fn call(arguments: &str) -> OutputItem {
+        OutputItem::FunctionCall(FunctionCall {
+            id: Some("fc_1".to_owned()),
+            call_id: "call_1".to_owned(),
+            name: "f".to_owned(),
+            arguments: arguments.to_owned(),
+            status: None,
+        })
+    }
+
+    fn response() -> Box<Response> {
+        Box::new(Response { id: "resp_1".to_owned(), ..Response::default() })
+    }
+
+    /// How a message is streamed; with what follows the sequence number of each event.
+    fn of_message() -> Vec<(StreamEvent, &'static str)> {
+        let (sequence_number, output_index, content_index) = (7, 0, 0);
         let item_id = || "msg_1".to_owned();
-        let response = || Box::new(response.clone());
-        let item = || {
-            let (call_id, name) = ("call_1".to_owned(), "f".to_owned());
-            OutputItem::FunctionCall(FunctionCall { call_id, name, ..FunctionCall::default() })
-        };
-        let item_json = r#""output_index":0,"item":{"type":"function_call","call_id":"call_1","name":"f","arguments":""}"#;
-        let part = || OutputPart::text("a");
-        let part_json = r#""item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"a","annotations":[]}"#;
+        let (delta, text, logprobs) = ("a".to_owned(), "a".to_owned(), Vec::new);
+        let item = message(Vec::new());
+        let added = StreamEvent::OutputItemAdded { sequence_number, output_index, item };
+        let item = message(vec![OutputPart::text("a")]);
+        let done = StreamEvent::OutputItemDone { sequence_number, output_index, item };
         vec![
-            (StreamEvent::Created { sequence_number, response: response() }, "@"),
-            (StreamEvent::InProgress { sequence_number, response: response() }, "@"),
             (
-                StreamEvent::OutputItemAdded { sequence_number, output_index, item: item() },
-                item_json,
-            ),
-            (
-                StreamEvent::OutputItemDone { sequence_number, output_index, item: item() },
-                item_json,
+                added,
+                r#""output_index":0,"item":{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[]}"#,
             ),
             (
                 StreamEvent::ContentPartAdded {
@@ -229,19 +246,9 @@ mod tests {
                     item_id: item_id(),
                     output_index,
                     content_index,
-                    part: part(),
+                    part: OutputPart::text(""),
                 },
-                part_json,
-            ),
-            (
-                StreamEvent::ContentPartDone {
-                    sequence_number,
-                    item_id: item_id(),
-                    output_index,
-                    content_index,
-                    part: part(),
-                },
-                part_json,
+                r#""item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}"#,
             ),
             (
                 StreamEvent::OutputTextDelta {
@@ -249,8 +256,8 @@ mod tests {
                     item_id: item_id(),
                     output_index,
                     content_index,
-                    delta: "a".to_owned(),
-                    logprobs: Vec::new(),
+                    delta,
+                    logprobs: logprobs(),
                 },
                 r#""item_id":"msg_1","output_index":0,"content_index":0,"delta":"a","logprobs":[]"#,
             ),
@@ -260,53 +267,121 @@ mod tests {
                     item_id: item_id(),
                     output_index,
                     content_index,
-                    text: "a".to_owned(),
-                    logprobs: Vec::new(),
+                    text,
+                    logprobs: logprobs(),
                 },
                 r#""item_id":"msg_1","output_index":0,"content_index":0,"text":"a","logprobs":[]"#,
+            ),
+            (
+                StreamEvent::ContentPartDone {
+                    sequence_number,
+                    item_id: item_id(),
+                    output_index,
+                    content_index,
+                    part: OutputPart::text("a"),
+                },
+                r#""item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"a","annotations":[]}"#,
+            ),
+            (
+                done,
+                r#""output_index":0,"item":{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[]}]}"#,
+            ),
+        ]
+    }
+
+    /// How a call is streamed.
+    fn of_call() -> Vec<(StreamEvent, &'static str)> {
+        let (sequence_number, output_index) = (7, 1);
+        let item_id = || "fc_1".to_owned();
+        let (delta, arguments) = ("{".to_owned(), "{}".to_owned());
+        let (begun, whole) = (call(""), call("{}"));
+        vec![
+            (
+                StreamEvent::OutputItemAdded { sequence_number, output_index, item: begun },
+                r#""output_index":1,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":""}"#,
             ),
             (
                 StreamEvent::FunctionCallArgumentsDelta {
                     sequence_number,
                     item_id: item_id(),
                     output_index,
-                    delta: "{".to_owned(),
+                    delta,
                 },
-                r#""item_id":"msg_1","output_index":0,"delta":"{""#,
+                r#""item_id":"fc_1","output_index":1,"delta":"{""#,
             ),
             (
                 StreamEvent::FunctionCallArgumentsDone {
                     sequence_number,
                     item_id: item_id(),
                     output_index,
-                    arguments: "{}".to_owned(),
+                    arguments,
                 },
-                r#""item_id":"msg_1","output_index":0,"arguments":"{}""#,
+                r#""item_id":"fc_1","output_index":1,"arguments":"{}""#,
             ),
-            (StreamEvent::Completed { sequence_number, response: response() }, "@"),
-            (StreamEvent::Incomplete { sequence_number, response: response() }, "@"),
-            (StreamEvent::Failed { sequence_number, response: response() }, "@"),
             (
-                StreamEvent::Error {
-                    sequence_number,
-                    code: Some("server_error".to_owned()),
-                    message: "m".to_owned(),
-                    param: None,
-                },
-                r#""code":"server_error","message":"m","param":null"#,
+                StreamEvent::OutputItemDone { sequence_number, output_index, item: whole },
+                r#""output_index":1,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"{}"}"#,
             ),
         ]
     }
 
+    /// A stream with every event, in order. `@` stands for the response.
+    fn stream() -> Vec<(StreamEvent, &'static str)> {
+        let sequence_number = 7;
+        let code = Some("server_error".to_owned());
+        let message = "m".to_owned();
+        let opening = [
+            (StreamEvent::Created { sequence_number, response: response() }, "@"),
+            (StreamEvent::InProgress { sequence_number, response: response() }, "@"),
+        ];
+        let closing = [
+            (StreamEvent::Completed { sequence_number, response: response() }, "@"),
+            (StreamEvent::Incomplete { sequence_number, response: response() }, "@"),
+            (StreamEvent::Failed { sequence_number, response: response() }, "@"),
+            (
+                StreamEvent::Error { sequence_number, code, message, param: None },
+                r#""code":"server_error","message":"m","param":null"#,
+            ),
+        ];
+        opening.into_iter().chain(of_message()).chain(of_call()).chain(closing).collect()
+    }
+
     #[test]
-    fn events_have_the_real_form_and_their_name() {
-        let response = Response { id: "resp_1".to_owned(), ..Response::default() };
-        let response_json = format!(r#""response":{}"#, serde_json::to_string(&response).unwrap());
-        for (event, body) in cases(&response) {
-            let body = if body == "@" { &response_json } else { body };
-            let expected = format!(r#"{{"type":"{}","sequence_number":7,{body}}}"#, event.name());
-            assert_eq!(serde_json::to_string(&event).unwrap(), expected);
-            assert_eq!(serde_json::from_str::<StreamEvent>(&expected).unwrap(), event);
+    fn a_stream_is_written_like_a_real_one_and_read_back_in_order() {
+        let response = format!(r#""response":{}"#, serde_json::to_string(&response()).unwrap());
+        let mut decoder = Decoder::new();
+        for (event, rest) in stream() {
+            let rest = if rest == "@" { &response } else { rest };
+            let json = serde_json::to_string(&event).unwrap();
+            assert_eq!(
+                json,
+                format!(r#"{{"type":"{}","sequence_number":7,{rest}}}"#, event.name())
+            );
+            decoder.push(encode_named(event.name(), &json).as_bytes());
+        }
+        for (event, _) in stream() {
+            let read = decoder.next_event().unwrap().unwrap();
+            assert_eq!(read.event, event.name());
+            assert_eq!(serde_json::from_str::<StreamEvent>(&read.data).unwrap(), event);
+        }
+        assert_eq!(decoder.next_event(), Ok(None));
+    }
+
+    #[test]
+    fn unknown_events_are_read_over_and_what_is_missing_is_named() {
+        let read = serde_json::from_value::<StreamEvent>;
+        let unknown = json!({"type": "response.reasoning_text.delta", "sequence_number": 3});
+        assert_eq!(read(unknown).unwrap(), StreamEvent::Other);
+        for (event, expected) in [
+            (json!({"sequence_number": 1}), "missing field `type`"),
+            (
+                json!({"type": "response.created", "response": {}}),
+                "missing field `sequence_number`",
+            ),
+            (json!({"type": "error", "sequence_number": 1}), "missing field `message`"),
+        ] {
+            let error = read(event).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

@@ -8,12 +8,19 @@ use crate::openai::chat::ToolMode;
 
 /// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ResponsesTool"))]
 #[serde(untagged)]
 pub enum Tool {
     /// A function of the caller's.
     Function(FunctionTool),
     /// A tool of another type, such as `web_search`, as it was given.
-    Other(Map<String, Value>),
+    Other(
+        #[cfg_attr(
+            feature = "schema",
+            schemars(schema_with = "crate::schema::other_than_function")
+        )]
+        Map<String, Value>,
+    ),
 }
 
 impl Tool {
@@ -28,6 +35,7 @@ impl Tool {
 
 /// A function that the model may call: `{"type": "function", "name": ...}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FunctionTool", transform = crate::schema::tagged_function))]
 #[serde(tag = "type", rename = "function")]
 pub struct FunctionTool {
     /// What it does, for the model.
@@ -45,6 +53,11 @@ pub struct FunctionTool {
 
 /// Whether the model calls a tool, and which.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ResponsesToolChoice")
+)]
 #[serde(untagged)]
 pub enum ToolChoice {
     /// In general: `none`, `auto` or `required`.
@@ -52,7 +65,13 @@ pub enum ToolChoice {
     /// One function.
     Function(NamedFunction),
     /// A choice of another type, such as `allowed_tools`, as it was given.
-    Other(Map<String, Value>),
+    Other(
+        #[cfg_attr(
+            feature = "schema",
+            schemars(schema_with = "crate::schema::other_than_function")
+        )]
+        Map<String, Value>,
+    ),
 }
 
 impl Default for ToolChoice {
@@ -63,6 +82,7 @@ impl Default for ToolChoice {
 
 /// The function that the model has to call: `{"type": "function", "name": ...}`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NamedFunction", transform = crate::schema::tagged_function))]
 #[serde(tag = "type", rename = "function")]
 pub struct NamedFunction {
     /// Its name.
