@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 
 app = FastAPI()
 numbers = itertools.count()
+CHAT_GAP_SECONDS = 0.04
 TOKENS = ["Who ", "waits ", "well ", "is ", "not ", "busy. "]
 TEAMS = {
     "billing": {"bill", "card", "charge", "invoice", "pay", "payment", "price", "refund"},
@@ -58,6 +59,8 @@ async def chat(request: Chat, response: Response):
     reply = reply_to(text if isinstance(text, str) else "")
     prompt_tokens, answer_tokens = len(text) // 4 + 6, len(reply) // 4
     number = next(numbers)
+    if request.stream:
+        return StreamingResponse(chunks(number, request), media_type="text/event-stream")
     response.headers["x-request-id"] = f"req_{number:016x}"
     response.headers["openai-processing-ms"] = "0"
     return {
@@ -82,6 +85,34 @@ async def chat(request: Chat, response: Response):
         "service_tier": "default",
         "system_fingerprint": "fp_peer",
     }
+
+
+async def chunks(number: int, request: Chat):
+    """A streamed chat, as the benchmark wants it: `max_tokens` tokens, one each 40 ms, the first
+    one after half of the whole time.
+    """
+    tokens = request.max_tokens or 60
+    id, created = f"chatcmpl-{number:032x}", int(time.time())
+
+    def chunk(delta: dict, finish_reason: str | None = None) -> str:
+        data = {
+            "id": id,
+            "object": "chat.completion.chunk",
+            "created": created,
+            "model": request.model,
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}],
+        }
+        return f"data: {json.dumps(data)}\n\n"
+
+    loop = asyncio.get_running_loop()
+    due = loop.time() + (tokens - 1) * CHAT_GAP_SECONDS
+    yield chunk({"role": "assistant", "content": ""})
+    for token in range(tokens):
+        await asyncio.sleep(max(0.0, due - loop.time()))
+        yield chunk({"content": TOKENS[token % 6]})
+        due += CHAT_GAP_SECONDS
+    yield chunk({}, "length")
+    yield "data: [DONE]\n\n"
 
 
 @app.get("/v1/complete")

@@ -2,11 +2,17 @@
 
 mod answer;
 mod client;
+mod events;
 mod gaps;
+mod machine;
+mod measure;
 mod open;
+mod prepare;
 mod requests;
+mod seen;
 mod servers;
 mod table;
+mod times;
 
 pub(crate) use client::{ClientArgs, run as run_client};
 
@@ -15,14 +21,14 @@ use std::process::ExitCode;
 use clap::builder::PossibleValuesParser;
 
 use crate::project::Project;
-use servers::Servers;
+use servers::Programs;
 use table::Table;
 
 /// Measure what the programs cost, beside a peer in the same run
 ///
 /// The simulated provider against the same endpoints on uvicorn (uvloop, httptools, FastAPI; see
-/// benches/provider). The server has one core, the client another. Passes alternate; the tables
-/// show medians, and the range behind them.
+/// benches/provider). The server has one core, the client another. The two sides take turns; the
+/// tables, in Markdown, show medians, and the range behind them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What is measured
@@ -39,7 +45,7 @@ pub(crate) struct Args {
 /// One scenario.
 struct Scenario {
     name: &'static str,
-    run: fn(&Servers, u32) -> anyhow::Result<Vec<Table>>,
+    run: fn(&Programs, u32) -> anyhow::Result<Vec<Table>>,
 }
 
 const SCENARIOS: [Scenario; 3] = [requests::SCENARIO, gaps::SCENARIO, open::SCENARIO];
@@ -50,11 +56,12 @@ fn names() -> [&'static str; SCENARIOS.len()] {
 
 /// Builds, runs the scenarios one after the other and prints their tables as Markdown.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let servers = Servers::prepare(&Project::find()?)?;
+    let programs = prepare::programs(&Project::find()?)?;
+    println!("{}\n", machine::describe(&programs)?);
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);
     for scenario in SCENARIOS.iter().filter(|scenario| wanted(scenario.name)) {
         eprintln!("=== {}", scenario.name);
-        for table in (scenario.run)(&servers, args.passes)? {
+        for table in (scenario.run)(&programs, args.passes)? {
             println!("{table}");
         }
     }

@@ -25,6 +25,7 @@ mod latency_option;
 mod limit_headers;
 mod metrics;
 pub mod model;
+mod openapi;
 mod params;
 pub mod record;
 mod request_log;

@@ -2,6 +2,7 @@
 
 mod admin;
 pub(crate) mod chat;
+mod docs;
 pub(crate) mod embeddings;
 pub(crate) mod messages;
 mod models;
@@ -36,6 +37,8 @@ pub(crate) fn all(app: Arc<App>) -> Edge {
         .route("/add", post(request_log::add))
         .route("/stats", get(request_log::stats))
         .route("/reset", post(request_log::reset))
+        .route("/openapi.json", get(docs::document))
+        .merge(docs::pages())
         .route("/health", get(admin::health))
         .route("/metrics", get(admin::metrics))
         .route("/admin/stats", get(admin::stats))

@@ -1,4 +1,7 @@
-//! Reading an HTTP/1.1 answer incrementally: when it is complete, and how many events it has had.
+//! Reading an HTTP/1.1 answer in pieces (RFC 9112): when it is complete, and how many tokens have
+//! come.
+
+use super::events::Events;
 
 /// One answer under way.
 #[derive(Debug, Default)]
@@ -6,8 +9,8 @@ pub(super) struct Answer {
     /// The head so far; emptied once it is complete.
     head: Vec<u8>,
     body: Body,
-    /// The last byte of the body was a line feed: another one ends an event.
-    after_line_feed: bool,
+    /// Of a body of server-sent events.
+    events: Option<Events>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +25,7 @@ enum Body {
     Chunk(usize),
     /// The line end after a chunk.
     ChunkEnd,
-    /// The line ends after the last chunk.
+    /// The line end after the last chunk.
     LastLine,
     Complete,
 }
@@ -30,13 +33,13 @@ enum Body {
 /// What some bytes brought.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// Events that ended in them.
-    pub(super) events: u32,
+    /// Tokens that ended in them.
+    pub(super) tokens: u32,
     /// Whether the answer is complete.
     pub(super) complete: bool,
 }
 
-/// An answer that is not a success, or not HTTP.
+/// The head of an answer that is not a success, or of unknown length.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unexpected(pub(super) String);
 
@@ -49,33 +52,41 @@ impl Answer {
             let Some(end) = self.head.windows(4).position(|four| four == b"\r\n\r\n") else {
                 return Ok(progress);
             };
-            let head = String::from_utf8_lossy(&self.head[..end]).into_owned();
-            let in_this_read = self.head.len() - end - 4;
-            bytes = &bytes[bytes.len() - in_this_read.min(bytes.len())..];
-            self.head = Vec::new();
-            self.body = framing(&head)?;
+            let after_head = self.head.len() - end - 4;
+            bytes = &bytes[bytes.len() - after_head..];
+            self.head.truncate(end);
+            self.begin_body()?;
         }
         while !bytes.is_empty() && self.body != Body::Complete {
-            bytes = self.step(bytes, &mut progress);
+            bytes = self.step(bytes, &mut progress.tokens);
         }
         progress.complete = self.body == Body::Complete;
         Ok(progress)
     }
 
+    fn begin_body(&mut self) -> Result<(), Unexpected> {
+        let head = String::from_utf8_lossy(&std::mem::take(&mut self.head)).to_ascii_lowercase();
+        self.body = framing(&head).ok_or_else(|| Unexpected(head.clone()))?;
+        self.events = head.contains("\r\ncontent-type: text/event-stream").then(Events::default);
+        Ok(())
+    }
+
     /// Handles the next part; the rest is returned.
-    fn step<'a>(&mut self, bytes: &'a [u8], progress: &mut Progress) -> &'a [u8] {
+    fn step<'a>(&mut self, bytes: &'a [u8], tokens: &mut u32) -> &'a [u8] {
         let (first, rest) = (bytes[0], &bytes[1..]);
         match self.body {
             Body::Length(left) | Body::Chunk(left) => {
                 let (now, later) = bytes.split_at(left.min(bytes.len()));
-                progress.events += self.events_in(now);
+                if let Some(events) = &mut self.events {
+                    *tokens += events.read(now);
+                }
                 self.body = match (self.body, left - now.len()) {
                     (Body::Length(_), 0) => Body::Complete,
                     (Body::Length(_), left) => Body::Length(left),
                     (_, 0) => Body::ChunkEnd,
                     (_, left) => Body::Chunk(left),
                 };
-                later
+                return later;
             }
             Body::Size(size) => {
                 self.body = match (first, char::from(first).to_digit(16)) {
@@ -84,47 +95,28 @@ impl Answer {
                     (_, Some(digit)) => Body::Size(size * 16 + digit as usize),
                     _ => Body::Size(size),
                 };
-                rest
             }
-            Body::ChunkEnd => {
-                if first == b'\n' {
-                    self.body = Body::Size(0);
-                }
-                rest
-            }
-            Body::LastLine => {
-                if first == b'\n' {
-                    self.body = Body::Complete;
-                }
-                rest
-            }
-            Body::NotYet | Body::Complete => &[],
+            Body::ChunkEnd if first == b'\n' => self.body = Body::Size(0),
+            Body::LastLine if first == b'\n' => self.body = Body::Complete,
+            Body::ChunkEnd | Body::LastLine => {}
+            Body::NotYet | Body::Complete => return &[],
         }
-    }
-
-    fn events_in(&mut self, bytes: &[u8]) -> u32 {
-        let mut events = 0;
-        for byte in bytes {
-            events += u32::from(*byte == b'\n' && self.after_line_feed);
-            self.after_line_feed = *byte == b'\n';
-        }
-        events
+        rest
     }
 }
 
-fn framing(head: &str) -> Result<Body, Unexpected> {
-    let head = head.to_ascii_lowercase();
+/// How the body's end is told, from a head in lower case.
+fn framing(head: &str) -> Option<Body> {
     if !head.starts_with("http/1.1 200 ") {
-        return Err(Unexpected(head));
+        return None;
     }
     if head.contains("\r\ntransfer-encoding: chunked") {
-        return Ok(Body::Size(0));
+        return Some(Body::Size(0));
     }
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    match length.and_then(|length| length.trim().parse().ok()) {
-        Some(0) => Ok(Body::Complete),
-        Some(length) => Ok(Body::Length(length)),
-        None => Err(Unexpected(head)),
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "))?;
+    match length.trim().parse().ok()? {
+        0 => Some(Body::Complete),
+        length => Some(Body::Length(length)),
     }
 }
 
@@ -132,26 +124,38 @@ fn framing(head: &str) -> Result<Body, Unexpected> {
 mod tests {
     use super::*;
 
-    const STREAM: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
-        9\r\ndata: a\n\n\r\n1A\r\ndata: b\n\ndata: cccccccc\n\n\r\n0\r\n\r\n";
-    const WHOLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab\n\nc";
+    const STREAM: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+        transfer-encoding: chunked\r\n\r\n\
+        15\r\ndata: {\"token\":\"a\"}\n\n\r\n\
+        16\r\ndata: {\"token\": \"b\"}\n\n\r\n18\r\ndata: {\"token\":\"\xc3\xa4 c\"}\n\n\r\n\
+        e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
+    const WHOLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"token\":\"a\"}\n\n";
+    const EMPTY: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
     #[test]
     fn answers_are_read_in_any_pieces() {
-        for (text, events) in [(STREAM, 3), (WHOLE, 1)] {
+        for (text, tokens) in [(STREAM, 3), (WHOLE, 0), (EMPTY, 0)] {
             for size in 1..=text.len() {
                 let mut answer = Answer::default();
                 let mut seen = 0;
                 let mut complete = Vec::new();
                 for piece in text.chunks(size) {
                     let progress = answer.read(piece).unwrap();
-                    seen += progress.events;
+                    seen += progress.tokens;
                     complete.push(progress.complete);
                 }
-                assert_eq!(seen, events, "pieces of {size}");
+                assert_eq!(seen, tokens, "pieces of {size}");
                 assert_eq!(complete.iter().filter(|complete| **complete).count(), 1);
                 assert_eq!(complete.last(), Some(&true), "pieces of {size}");
             }
+        }
+    }
+
+    #[test]
+    fn an_answer_cut_short_is_not_complete() {
+        for text in [STREAM, WHOLE, EMPTY] {
+            let progress = Answer::default().read(&text[..text.len() - 1]).unwrap();
+            assert!(!progress.complete);
         }
     }
 

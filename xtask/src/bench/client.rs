@@ -3,28 +3,30 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use hdrhistogram::Histogram;
+use anyhow::Context;
 use rustix::event::epoll;
+use rustix::fd::OwnedFd;
 use socket2::{Domain, Socket, Type};
 
-use super::answer::{Answer, Progress};
-use super::servers::CLIENT_CORE;
+use super::answer::Answer;
+use super::seen::Seen;
+use super::times::{Plan, Stream, Times};
 
-/// Connections from one loopback address: it has fewer than 28,232 ephemeral ports.
+/// Connections from one loopback address, which has 28,232 ephemeral ports, also those that still
+/// wait after an earlier run.
 const PER_ADDRESS: usize = 10_000;
 
 /// Drives a server (run by the benchmark itself)
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Default, Clone, PartialEq, clap::Args)]
 pub(crate) struct ClientArgs {
     #[arg(long)]
     pub(super) port: u16,
     #[arg(long)]
     pub(super) connections: usize,
-    /// The request line and the body.
+    /// Method and path
     #[arg(long)]
     pub(super) request: String,
     #[arg(long, default_value = "")]
@@ -35,163 +37,110 @@ pub(crate) struct ClientArgs {
     /// Spread the starts over so long
     #[arg(long, default_value_t = 0.0)]
     pub(super) spread_seconds: f64,
+    /// How many tokens a stream has; with fewer it counts as cut short
+    #[arg(long, default_value_t = 0)]
+    pub(super) tokens: u32,
+    /// When the first token is due, after the request
+    #[arg(long, default_value_t = 0.0)]
+    pub(super) first_seconds: f64,
+    /// How long after a token the next one is due
+    #[arg(long, default_value_t = 0.0)]
+    pub(super) gap_seconds: f64,
     /// Give up after so long
     #[arg(long, default_value_t = 120.0)]
     pub(super) patience_seconds: f64,
 }
 
-/// What a client saw, as one line of text between the two processes.
-#[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Seen {
-    pub(super) complete: u64,
-    pub(super) incomplete: u64,
-    pub(super) seconds: f64,
-    /// The share of its time in which it had something to do.
-    pub(super) busy_share: f64,
-    /// Events that came in one read with the one before.
-    pub(super) coalesced: u64,
-    pub(super) gap_p50_ms: f64,
-    pub(super) gap_p99_ms: f64,
-    pub(super) gap_max_ms: f64,
-    pub(super) first_p50_ms: f64,
-    pub(super) first_p99_ms: f64,
-    pub(super) first_max_ms: f64,
-}
-
 impl ClientArgs {
-    /// Runs the client in a process and on a core of its own.
-    pub(super) fn spawn(&self) -> anyhow::Result<Seen> {
-        let this = std::env::current_exe().context("cannot find this program")?;
-        let mut command = Command::new("taskset");
-        command.args(["-c", CLIENT_CORE]).arg(this).arg("bench-client");
-        command.args(["--port", &self.port.to_string()]);
-        command.args(["--connections", &self.connections.to_string()]);
-        command.args(["--request", &self.request, "--body", &self.body]);
-        command.args(["--seconds", &self.seconds.to_string()]);
-        command.args(["--spread-seconds", &self.spread_seconds.to_string()]);
-        command.args(["--patience-seconds", &self.patience_seconds.to_string()]);
-        let output = command.stderr(std::process::Stdio::inherit()).output()?;
-        if !output.status.success() {
-            bail!("the client failed: {}", output.status);
+    /// The same as arguments of a command line.
+    pub(super) fn to_arguments(&self) -> Vec<String> {
+        let options = [
+            ("--port", self.port.to_string()),
+            ("--connections", self.connections.to_string()),
+            ("--request", self.request.clone()),
+            ("--body", self.body.clone()),
+            ("--seconds", self.seconds.to_string()),
+            ("--spread-seconds", self.spread_seconds.to_string()),
+            ("--tokens", self.tokens.to_string()),
+            ("--first-seconds", self.first_seconds.to_string()),
+            ("--gap-seconds", self.gap_seconds.to_string()),
+            ("--patience-seconds", self.patience_seconds.to_string()),
+        ];
+        options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
+            first: Duration::from_secs_f64(self.first_seconds),
+            gap: Duration::from_secs_f64(self.gap_seconds),
         }
-        Seen::read(&String::from_utf8_lossy(&output.stdout))
+    }
+
+    /// The bytes of one request.
+    fn request(&self) -> Vec<u8> {
+        let (request, body) = (&self.request, &self.body);
+        let length = body.len();
+        format!(
+            "{request} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+        .into_bytes()
     }
 }
 
-impl Seen {
-    fn fields(&self) -> [f64; 11] {
-        [
-            self.complete as f64,
-            self.incomplete as f64,
-            self.seconds,
-            self.busy_share,
-            self.coalesced as f64,
-            self.gap_p50_ms,
-            self.gap_p99_ms,
-            self.gap_max_ms,
-            self.first_p50_ms,
-            self.first_p99_ms,
-            self.first_max_ms,
-        ]
-    }
-
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
-    fn read(text: &str) -> anyhow::Result<Self> {
-        let fields: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-        let &[complete, incomplete, seconds, busy_share, coalesced, ref times @ ..] =
-            fields.as_slice()
-        else {
-            bail!("the client said {text:?}");
-        };
-        let &[gap_p50_ms, gap_p99_ms, gap_max_ms, first_p50_ms, first_p99_ms, first_max_ms] = times
-        else {
-            bail!("the client said {text:?}");
-        };
-        Ok(Self {
-            complete: complete as u64,
-            incomplete: incomplete as u64,
-            seconds,
-            busy_share,
-            coalesced: coalesced as u64,
-            gap_p50_ms,
-            gap_p99_ms,
-            gap_max_ms,
-            first_p50_ms,
-            first_p99_ms,
-            first_max_ms,
-        })
-    }
+/// The hidden subcommand: prints what it saw as one line of JSON.
+pub(crate) fn run(args: &ClientArgs) -> anyhow::Result<ExitCode> {
+    let seen = Client::connect(args)?.drive()?;
+    println!("{}", serde_json::to_string(&seen)?);
+    Ok(ExitCode::SUCCESS)
 }
 
 /// One connection.
 struct Connection {
-    stream: TcpStream,
-    starts_at: Instant,
-    asked: Option<Instant>,
-    last_event: Option<Instant>,
+    socket: TcpStream,
+    stream: Stream,
     answer: Answer,
 }
 
 struct Client {
     args: ClientArgs,
+    plan: Plan,
     request: Vec<u8>,
     connections: Vec<Connection>,
-    epoll: rustix::fd::OwnedFd,
+    epoll: OwnedFd,
     begin: Instant,
-    gaps: Histogram<u64>,
-    firsts: Histogram<u64>,
+    times: Times,
     seen: Seen,
     busy: Duration,
     /// Connections before this one have asked.
-    started: usize,
+    asked: usize,
     over: usize,
-}
-
-/// The hidden subcommand.
-pub(crate) fn run(args: &ClientArgs) -> anyhow::Result<ExitCode> {
-    let seen = Client::connect(args)?.drive()?;
-    println!("{}", seen.fields().map(|field| field.to_string()).join(" "));
-    Ok(ExitCode::SUCCESS)
 }
 
 impl Client {
     fn connect(args: &ClientArgs) -> anyhow::Result<Self> {
-        let request = format!(
-            "{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n\r\n{}",
-            args.request,
-            args.body.len(),
-            args.body
-        );
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let begin = Instant::now();
         let mut connections = Vec::with_capacity(args.connections);
         for number in 0..args.connections {
-            let stream = connect(args.port, number / PER_ADDRESS)?;
+            let socket = connect(args.port, number / PER_ADDRESS)
+                .with_context(|| format!("cannot open connection {number}"))?;
             let data = epoll::EventData::new_u64(number as u64);
-            epoll::add(&epoll, &stream, data, epoll::EventFlags::IN)?;
-            let (asked, last_event, answer) = (None, None, Answer::default());
-            let starts_at = begin;
-            connections.push(Connection { stream, starts_at, asked, last_event, answer });
+            epoll::add(&epoll, &socket, data, epoll::EventFlags::IN)?;
+            let stream = Stream::asked(Duration::ZERO);
+            connections.push(Connection { socket, stream, answer: Answer::default() });
         }
-        // Counted from here, so that connecting does not count.
-        let begin = Instant::now();
-        for (number, connection) in connections.iter_mut().enumerate() {
-            let share = number as f64 / args.connections as f64;
-            connection.starts_at = begin + Duration::from_secs_f64(args.spread_seconds * share);
-        }
-        let histogram = || Histogram::new_with_max(600_000_000, 3);
         Ok(Self {
-            request: request.into_bytes(),
             args: args.clone(),
+            plan: args.plan(),
+            request: args.request(),
             connections,
             epoll,
-            begin,
-            gaps: histogram()?,
-            firsts: histogram()?,
+            // Counted from here, so that connecting does not count.
+            begin: Instant::now(),
+            times: Times::new()?,
             seen: Seen::default(),
             busy: Duration::ZERO,
-            started: 0,
+            asked: 0,
             over: 0,
         })
     }
@@ -199,112 +148,109 @@ impl Client {
     fn drive(mut self) -> anyhow::Result<Seen> {
         let repeats = self.args.seconds > 0.0;
         let lasts = if repeats { self.args.seconds } else { self.args.patience_seconds };
-        let end = self.begin + Duration::from_secs_f64(lasts);
+        let end = Duration::from_secs_f64(lasts);
         let mut events = Vec::with_capacity(1_024);
-        let now_at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let without_waiting = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut buffer = vec![0; 256 * 1024];
         loop {
-            let now = Instant::now();
+            let now = self.begin.elapsed();
             if now >= end || self.over == self.connections.len() {
                 break;
             }
-            let asked = self.ask_those_due(now)?;
+            let has_asked = self.ask_those_due(now)?;
             events.clear();
-            epoll::wait(
-                &self.epoll,
-                rustix::buffer::spare_capacity(&mut events),
-                Some(&now_at_once),
-            )?;
+            rustix::io::retry_on_intr(|| {
+                let space = rustix::buffer::spare_capacity(&mut events);
+                epoll::wait(&self.epoll, space, Some(&without_waiting))
+            })?;
             for event in &events {
                 let number = usize::try_from(event.data.u64())?;
                 self.read(number, &mut buffer, repeats)?;
             }
-            if asked || !events.is_empty() {
-                self.busy += now.elapsed();
+            if has_asked || !events.is_empty() {
+                self.busy += self.begin.elapsed().saturating_sub(now);
             }
         }
-        self.summary(repeats)
+        Ok(self.summary(repeats))
     }
 
-    fn ask_those_due(&mut self, now: Instant) -> anyhow::Result<bool> {
-        let mut asked = false;
-        while let Some(connection) = self.connections.get_mut(self.started) {
-            if connection.starts_at > now {
-                break;
-            }
-            connection.stream.write_all(&self.request)?;
-            connection.asked = Some(Instant::now());
-            self.started += 1;
-            asked = true;
+    /// Sends the request on the connections whose turn it is.
+    fn ask_those_due(&mut self, now: Duration) -> anyhow::Result<bool> {
+        let between = self.args.spread_seconds / self.connections.len() as f64;
+        let due = |number: usize| Duration::from_secs_f64(between * number as f64);
+        let before = self.asked;
+        while self.asked < self.connections.len() && due(self.asked) <= now {
+            let connection = &mut self.connections[self.asked];
+            connection.stream = Stream::asked(self.begin.elapsed());
+            connection.socket.write_all(&self.request)?;
+            self.asked += 1;
         }
-        Ok(asked)
+        Ok(self.asked > before)
     }
 
     fn read(&mut self, number: usize, buffer: &mut [u8], repeats: bool) -> anyhow::Result<()> {
         let connection = &mut self.connections[number];
-        let read = match connection.stream.read(buffer) {
+        let read = match connection.socket.read(buffer) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Ok(read @ 1..) => read,
-            // Closed or reset before the answer was complete.
-            Ok(0) | Err(_) => {
-                epoll::delete(&self.epoll, &connection.stream)?;
-                self.seen.incomplete += 1;
-                self.over += 1;
-                return Ok(());
-            }
+            // Closed or reset.
+            Ok(0) | Err(_) => return self.closed(number),
         };
-        let now = Instant::now();
-        let Progress { events, complete } = connection
+        let at = self.begin.elapsed();
+        let progress = connection
             .answer
             .read(&buffer[..read])
             .map_err(|unexpected| anyhow::anyhow!("unexpected answer: {}", unexpected.0))?;
-        if events > 0 {
-            let micros = |since: Instant| u64::try_from((now - since).as_micros());
-            match (connection.last_event, connection.asked) {
-                (Some(last), _) => self.gaps.saturating_record(micros(last)?),
-                (None, Some(asked)) => self.firsts.saturating_record(micros(asked)?),
-                (None, None) => {}
-            }
-            self.seen.coalesced += u64::from(events - 1);
-            connection.last_event = Some(now);
+        connection.stream.read(progress.tokens, at, self.plan, &mut self.times);
+        if !progress.complete {
+            return Ok(());
         }
-        if complete {
+        if connection.stream.tokens < self.args.tokens {
+            self.seen.incomplete += 1;
+        } else {
             self.seen.complete += 1;
-            connection.answer = Answer::default();
-            if repeats {
-                connection.stream.write_all(&self.request)?;
-            } else {
-                self.over += 1;
-            }
+        }
+        connection.answer = Answer::default();
+        if repeats {
+            connection.stream = Stream::asked(at);
+            connection.socket.write_all(&self.request)?;
+        } else {
+            // Its end is not awaited.
+            epoll::delete(&self.epoll, &connection.socket)?;
+            self.over += 1;
         }
         Ok(())
     }
 
-    fn summary(mut self, repeats: bool) -> anyhow::Result<Seen> {
-        let lasted = self.begin.elapsed();
-        let ms = |histogram: &Histogram<u64>, quantile| {
-            histogram.value_at_quantile(quantile) as f64 / 1_000.0
-        };
-        if !repeats {
-            self.seen.incomplete += (self.connections.len() - self.over) as u64;
+    fn closed(&mut self, number: usize) -> anyhow::Result<()> {
+        epoll::delete(&self.epoll, &self.connections[number].socket)?;
+        self.seen.incomplete += 1;
+        self.over += 1;
+        Ok(())
+    }
+
+    fn summary(self, repeats: bool) -> Seen {
+        let seconds = self.begin.elapsed().as_secs_f64();
+        // In a repeated run, every connection is in the middle of an answer when time is up.
+        let unfinished = if repeats { 0 } else { self.connections.len() - self.over };
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Seen {
+            complete: self.seen.complete,
+            incomplete: self.seen.incomplete + unfinished as u64,
+            seconds,
+            busy_share: self.busy.as_secs_f64() / seconds,
+            cpu_seconds: cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9,
+            times: self.times.seen(),
         }
-        Ok(Seen {
-            seconds: lasted.as_secs_f64(),
-            busy_share: self.busy.as_secs_f64() / lasted.as_secs_f64(),
-            gap_p50_ms: ms(&self.gaps, 0.5),
-            gap_p99_ms: ms(&self.gaps, 0.99),
-            gap_max_ms: ms(&self.gaps, 1.0),
-            first_p50_ms: ms(&self.firsts, 0.5),
-            first_p99_ms: ms(&self.firsts, 0.99),
-            first_max_ms: ms(&self.firsts, 1.0),
-            ..self.seen
-        })
     }
 }
 
+/// A connection from one of several loopback addresses.
 fn connect(port: u16, address: usize) -> anyhow::Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     let source = Ipv4Addr::new(127, 0, 0, u8::try_from(address + 2)?);
+    // Ports of a run just before may be used again: that one had another server.
+    socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((source, 0)).into())?;
     socket.connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())?;
     socket.set_tcp_nodelay(true)?;
@@ -314,13 +260,67 @@ fn connect(port: u16, address: usize) -> anyhow::Result<TcpStream> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
+    use clap::Parser;
+
     use super::*;
 
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ClientArgs,
+    }
+
+    fn two_tokens(port: u16) -> ClientArgs {
+        ClientArgs {
+            port,
+            connections: 2,
+            request: "GET /".to_owned(),
+            tokens: 2,
+            patience_seconds: 20.0,
+            ..ClientArgs::default()
+        }
+    }
+
     #[test]
-    fn what_was_seen_is_written_and_read_alike() {
-        let seen = Seen { complete: 7, incomplete: 1, gap_p99_ms: 45.5, ..Seen::default() };
-        let text = seen.fields().map(|field| field.to_string()).join(" ");
-        assert_eq!(Seen::read(&text).unwrap(), seen);
-        assert!(Seen::read("1 2").is_err());
+    fn arguments_reach_the_client() {
+        let args = ClientArgs { seconds: 1.5, body: "{\"a\": 1}".to_owned(), ..two_tokens(7) };
+        let line = ["xtask".to_owned()].into_iter().chain(args.to_arguments());
+        assert_eq!(Line::parse_from(line).args, args);
+    }
+
+    /// What a client sees of a server that sends each connection the same and closes it.
+    fn check(body: &'static str, complete: u64, incomplete: u64) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let args = two_tokens(listener.local_addr().unwrap().port());
+        let server = std::thread::spawn(move || {
+            for _ in 0..args.connections {
+                let (mut socket, _) = listener.accept().unwrap();
+                let mut request = Vec::new();
+                while !request.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    socket.read_exact(&mut byte).unwrap();
+                    request.extend(byte);
+                }
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+                    transfer-encoding: chunked\r\n\r\n";
+                socket.write_all(format!("{head}{body}").as_bytes()).unwrap();
+            }
+        });
+        let args = two_tokens(args.port);
+        let seen = Client::connect(&args).unwrap().drive().unwrap();
+        server.join().unwrap();
+        assert_eq!((seen.complete, seen.incomplete), (complete, incomplete), "{body:?}");
+        assert_eq!(seen.times.coalesced > 0, complete > 0, "{body:?}");
+    }
+
+    #[test]
+    fn streams_are_whole_or_cut_short() {
+        let two = "2a\r\ndata: {\"token\":\"a\"}\n\ndata: {\"token\":\"b\"}\n\n\r\n0\r\n\r\n";
+        check(two, 2, 0);
+        // Without its end, and ended with a token too few.
+        check("15\r\ndata: {\"token\":\"a\"}\n\n\r\n", 0, 2);
+        check("15\r\ndata: {\"token\":\"a\"}\n\n\r\n0\r\n\r\n", 0, 2);
     }
 }

@@ -2,13 +2,16 @@
 
 use super::Scenario;
 use super::client::ClientArgs;
-use super::servers::{Servers, Side};
+use super::measure::{Contender, Run, alternate, figures, noise_note};
+use super::servers::{Programs, Side};
 use super::table::{Table, median, spread};
 
 pub(super) const SCENARIO: Scenario = Scenario { name: "requests", run };
 
 const CONNECTIONS: usize = 64;
 const SECONDS: f64 = 5.0;
+/// How many times the peer's requests per CPU second ours are to reach.
+const TARGET: f64 = 25.0;
 
 struct Endpoint {
     request: &'static str,
@@ -23,45 +26,42 @@ const ENDPOINTS: [Endpoint; 2] = [
     Endpoint { request: "GET /v1/complete?ttft=0&tokens=10&tok_ms=0", body: "" },
 ];
 
-fn run(servers: &Servers, passes: u32) -> anyhow::Result<Vec<Table>> {
+fn run(programs: &Programs, passes: u32) -> anyhow::Result<Vec<Table>> {
     let title = format!(
-        "Requests without waits, {CONNECTIONS} connections: answered per second of the server's \
-         CPU time"
+        "Requests without waits per second of the server's CPU time, {CONNECTIONS} connections"
     );
-    let header = ["request", "waitscope provider", "uvicorn", "ratio"];
-    let mut table = Table::new(title, &header);
+    let mut table = Table::new(title, &["request", "waitscope provider", "uvicorn", "ratio"]);
+    let ours = Contender {
+        options: ["--latency", "fixed:0ms"].map(str::to_owned).into(),
+        ..Contender::plain(Side::Ours)
+    };
+    let contenders = [ours, Contender::plain(Side::Peer)];
+    let (mut lowest, mut all) = (f64::INFINITY, Vec::new());
     for endpoint in &ENDPOINTS {
-        let (mut ours, mut peers) = (Vec::new(), Vec::new());
-        for _ in 0..passes {
-            ours.push(rate(servers, Side::Ours, endpoint)?);
-            peers.push(rate(servers, Side::Peer, endpoint)?);
-        }
+        eprintln!("{}", endpoint.request);
+        let runs = alternate(programs, passes, &contenders, &client(endpoint))?;
+        let [ours, peers] = [0, 1].map(|side| rates(&runs[side]));
         let ratio = median(&ours) / median(&peers);
-        let name = endpoint.request.to_owned();
+        lowest = lowest.min(ratio);
+        let name = format!("`{}`", endpoint.request);
         table.row([name, spread(&ours, 0), spread(&peers, 0), format!("{ratio:.1}")]);
+        all.extend(runs.into_iter().flatten());
     }
+    table.target(&format!("{TARGET:.0} times uvicorn's"), lowest >= TARGET);
+    table.note(noise_note(&all));
     Ok(vec![table])
 }
 
-fn rate(servers: &Servers, side: Side, endpoint: &Endpoint) -> anyhow::Result<f64> {
-    let server = servers.start(side, &["--latency", "fixed:0ms"])?;
-    let client = ClientArgs {
-        port: server.port,
+fn client(endpoint: &Endpoint) -> ClientArgs {
+    ClientArgs {
         connections: CONNECTIONS,
         request: endpoint.request.to_owned(),
         body: endpoint.body.to_owned(),
         seconds: SECONDS,
-        spread_seconds: 0.0,
-        patience_seconds: SECONDS,
-    };
-    let before = server.cpu_seconds()?;
-    let seen = client.spawn()?;
-    let cpu_seconds = server.cpu_seconds()? - before;
-    eprintln!(
-        "{side:?} {}: {:.0}/s, {cpu_seconds:.2} CPU seconds, client busy {:.0} %",
-        endpoint.request,
-        seen.complete as f64 / seen.seconds,
-        seen.busy_share * 100.0
-    );
-    Ok(seen.complete as f64 / cpu_seconds)
+        ..ClientArgs::default()
+    }
+}
+
+fn rates(runs: &[Run]) -> Vec<f64> {
+    figures(runs, |run| run.seen.complete as f64 / run.cpu_seconds)
 }

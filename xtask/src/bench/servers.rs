@@ -1,26 +1,28 @@
-//! The servers that are measured, each alone on one core, and what the system counts of them.
+//! The processes of a measurement, each alone on its core, and what the system counts of them.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::project::Project;
+use super::client::ClientArgs;
+use super::seen::Seen;
 
 /// Where the server runs, and where the client does.
 const SERVER_CORE: &str = "0";
-pub(super) const CLIENT_CORE: &str = "1";
+const CLIENT_CORE: &str = "1";
 /// How long a server may take to listen.
 const START: Duration = Duration::from_secs(20);
 
 /// What can be started.
-pub(super) struct Servers {
-    waitscope: std::path::PathBuf,
-    python: std::path::PathBuf,
-    peer_folder: std::path::PathBuf,
+pub(super) struct Programs {
+    pub(super) waitscope: PathBuf,
+    pub(super) client: PathBuf,
+    pub(super) python: PathBuf,
+    pub(super) peer_folder: PathBuf,
 }
 
 /// One of the two sides.
@@ -30,51 +32,36 @@ pub(super) enum Side {
     Peer,
 }
 
+impl Side {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "waitscope provider",
+            Self::Peer => "uvicorn",
+        }
+    }
+}
+
 /// A server that runs; dropping it kills it.
 pub(super) struct Server {
     child: Child,
     pub(super) port: u16,
 }
 
-impl Servers {
-    /// Builds ours and installs the peer.
-    pub(super) fn prepare(project: &Project) -> anyhow::Result<Self> {
-        allow_many_files()?;
-        run(&mut project.cargo(&["build", "--release", "--package", "waitscope"]))?;
-        let venv = project.target.join("bench-venv");
-        let python = venv.join("bin").join("python");
-        let requirements = project.root.join("benches/provider/requirements.txt");
-        let wanted = fs::read_to_string(&requirements).context("cannot read the peer's pins")?;
-        let stamp = venv.join("made-from.txt");
-        if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == wanted) {
-            eprintln!("{} is current", venv.display());
-        } else {
-            run(project.command("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
-            let mut pip = project.command(&python);
-            pip.args(["-m", "pip", "--disable-pip-version-check", "install", "--no-deps", "-r"]);
-            run(pip.arg(&requirements))?;
-            fs::write(&stamp, wanted).context("cannot note what the peer was made from")?;
-        }
-        Ok(Self {
-            waitscope: project.target.join("release").join("waitscope"),
-            python,
-            peer_folder: project.root.join("benches/provider"),
-        })
-    }
-
-    /// Starts one side. `ours` are options of ours.
-    pub(super) fn start(&self, side: Side, ours: &[&str]) -> anyhow::Result<Server> {
+impl Programs {
+    /// Starts one side. `options` are further ones of ours.
+    pub(super) fn start(&self, side: Side, options: &[String]) -> anyhow::Result<Server> {
         let port = free_port()?;
-        let mut command = Command::new("taskset");
-        command.args(["-c", SERVER_CORE]);
+        let mut command;
         match side {
             Side::Ours => {
-                command.arg(&self.waitscope).args(["provider", "--quota", "off"]);
-                command.args(["--port", &port.to_string()]).args(ours);
+                command = alone(SERVER_CORE, &self.waitscope);
+                command.args(["provider", "--quota", "off", "--port", &port.to_string()]);
+                command.args(options);
             }
             Side::Peer => {
-                command.arg(&self.python).args(["-m", "uvicorn", "--app-dir"]);
-                command.arg(&self.peer_folder).args(["peer:app", "--port", &port.to_string()]);
+                command = alone(SERVER_CORE, &self.python);
+                command.args(["-m", "uvicorn", "--app-dir"]).arg(&self.peer_folder);
+                command.args(["peer:app", "--port", &port.to_string()]);
                 command.args(["--loop", "uvloop", "--http", "httptools"]);
                 command.args(["--no-access-log", "--log-level", "warning", "--backlog", "4096"]);
             }
@@ -84,6 +71,25 @@ impl Servers {
         server.await_listening()?;
         Ok(server)
     }
+
+    /// Runs the client to its end.
+    pub(super) fn run_client(&self, args: &ClientArgs) -> anyhow::Result<Seen> {
+        let mut command = alone(CLIENT_CORE, &self.client);
+        command.arg("bench-client").args(args.to_arguments()).stderr(Stdio::inherit());
+        let output = command.output().context("cannot start taskset")?;
+        if !output.status.success() {
+            bail!("the client failed: {}", output.status);
+        }
+        serde_json::from_slice(&output.stdout).context("cannot read what the client says")
+    }
+}
+
+/// A program on one core, which ends with this process, however that ends (taskset and setpriv, of
+/// util-linux, replace themselves by the program, so the child is the program).
+fn alone(core: &str, program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", core, "setpriv", "--pdeathsig", "KILL"]).arg(program);
+    command
 }
 
 impl Server {
@@ -101,23 +107,16 @@ impl Server {
         Ok(())
     }
 
-    /// User and system time of all threads, in seconds (`/proc/PID/stat`, proc(5)).
+    /// User and system time of all threads, in seconds.
     pub(super) fn cpu_seconds(&self) -> anyhow::Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name, in brackets, may hold spaces; user time is the 12th field after it.
-        let fields = stat.rsplit_once(')').context("no name in /proc/PID/stat")?.1;
-        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
-        let ticks: f64 = ticks.sum::<Result<f64, _>>()?;
-        Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
+        Ok(cpu_ticks(&stat)? / ticks_per_second())
     }
 
     /// A line of `/proc/PID/status` in MiB, such as `VmRSS`.
     pub(super) fn memory_mib(&self, line: &str) -> anyhow::Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let found = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
-        let kib = found.and_then(|text| text.split_whitespace().next());
-        let kib: f64 = kib.with_context(|| format!("no {line} in /proc/PID/status"))?.parse()?;
-        Ok(kib / 1024.0)
+        memory_kib(&status, line).map(|kib| kib / 1024.0)
     }
 }
 
@@ -129,22 +128,41 @@ impl Drop for Server {
     }
 }
 
-fn run(command: &mut Command) -> anyhow::Result<()> {
-    eprintln!("$ {command:?}");
-    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
-    if !status.success() {
-        bail!("{command:?} failed: {status}");
-    }
-    Ok(())
+pub(super) fn ticks_per_second() -> f64 {
+    rustix::param::clock_ticks_per_second() as f64
+}
+
+/// User and system time from `/proc/PID/stat` (proc(5)): fields 14 and 15, the 12th and 13th after
+/// the name, which is in brackets and may hold anything.
+fn cpu_ticks(stat: &str) -> anyhow::Result<f64> {
+    let (_, fields) = stat.rsplit_once(')').context("no name in /proc/PID/stat")?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let times = fields.get(11..13).context("/proc/PID/stat is short")?;
+    Ok(times.iter().map(|ticks| ticks.parse::<f64>()).sum::<Result<f64, _>>()?)
+}
+
+/// A line of `/proc/PID/status` (proc(5)).
+fn memory_kib(status: &str, line: &str) -> anyhow::Result<f64> {
+    let found = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
+    let kib = found.and_then(|text| text.split_whitespace().next());
+    Ok(kib.with_context(|| format!("no {line} in /proc/PID/status"))?.parse()?)
 }
 
 fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// Lifts the soft limit on open files to the hard one; children inherit it.
-fn allow_many_files() -> anyhow::Result<()> {
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    let limit = Rlimit { current: maximum, maximum };
-    setrlimit(Resource::Nofile, limit).context("cannot allow many open files")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_and_memory_are_read_from_proc() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 90 0 0 0 123 45 6 7 20 0 1 0 99";
+        assert!((cpu_ticks(stat).unwrap() - 168.0).abs() < 1e-9);
+        assert!(cpu_ticks("7 (a) S 1").is_err());
+        let status = "Name:\ta\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n";
+        assert!((memory_kib(status, "VmRSS").unwrap() - 1024.0).abs() < 1e-9);
+        assert!(memory_kib(status, "VmR").is_err());
+    }
 }

@@ -19,7 +19,7 @@ const SYSTEM_FINGERPRINT: &str = "fp_waitscope";
 /// What a call is charged at admission: the prompt's estimate plus the most tokens it may get.
 pub fn charge(request: &Request) -> u64 {
     let answer = max_tokens(request).unwrap_or(0) * choices(request);
-    tokens::of_prompt(&request.messages) + answer
+    tokens::of_chat(request) + answer
 }
 
 /// What a chat call asks for.
@@ -29,7 +29,7 @@ pub fn ask(request: &Request) -> Ask {
         wants_json: Task::of_chat(request) == Task::Classify,
         tool: request.called_tool().map(|(name, schema)| (name.to_owned(), schema.cloned())),
         max_tokens: max_tokens(request),
-        prompt_tokens: tokens::of_prompt(&request.messages),
+        prompt_tokens: tokens::of_chat(request),
     }
 }
 

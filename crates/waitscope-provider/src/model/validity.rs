@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use waitscope_wire::anthropic::messages::Request as Message;
+use waitscope_wire::anthropic::messages::{Request as Message, Tool};
 use waitscope_wire::openai::chat::{Content, FormatKind, Part, PartKind, Request as Chat, Role};
 use waitscope_wire::openai::embeddings::{Input, Request as Embeddings};
 use waitscope_wire::openai::responses::{Input as ResponseInput, Request as Response, of_input};
@@ -90,7 +90,7 @@ fn check_messages(request: &Chat) -> Result<(), Invalid> {
             _ => {}
         }
     }
-    check_prompt("messages", tokens::of_prompt(&request.messages))
+    check_prompt("messages", tokens::of_chat(request))
 }
 
 /// Checks a response request.
@@ -121,6 +121,12 @@ pub fn check_message_prompt(request: &Message) -> Result<(), Invalid> {
     check_model(&request.model)?;
     if request.messages.is_empty() {
         return Err(invalid("messages", "empty_array", "it needs at least one message"));
+    }
+    let tools = request.tools.iter().flatten();
+    let nameless = |tool: &Tool| tool.is_the_clients() && tool.name.is_empty();
+    if let Some(tool) = tools.into_iter().position(nameless) {
+        let param = format!("tools[{tool}].name");
+        return Err(invalid(param, "missing_required_parameter", "it is missing"));
     }
     check_prompt("messages", request.prompt_tokens())
 }
@@ -230,6 +236,17 @@ mod tests {
         check_embeddings(&serde_json::from_value(merged(base, extra)).unwrap())
     }
 
+    fn response(extra: &Value) -> Result<(), Invalid> {
+        let base = json!({"model": "m", "input": "hi"});
+        check_response(&serde_json::from_value(merged(base, extra)).unwrap())
+    }
+
+    fn message(extra: &Value) -> Result<(), Invalid> {
+        let base = json!({"model": "m", "max_tokens": 9,
+            "messages": [{"role": "user", "content": "hi"}]});
+        check_message(&serde_json::from_value(merged(base, extra)).unwrap())
+    }
+
     #[track_caller]
     fn refused(result: Result<(), Invalid>, param: &str, code: &str) {
         let invalid = result.unwrap_err();
@@ -327,5 +344,41 @@ mod tests {
         ] {
             refused(embeddings(&extra), param, code);
         }
+    }
+
+    #[test]
+    fn senseless_responses_are_refused() {
+        assert_eq!(response(&json!({"max_output_tokens": 16, "temperature": 2})), Ok(()));
+        let long = "word ".repeat(200_000);
+        for (extra, param, code) in [
+            (json!({"model": ""}), "model", "invalid_value"),
+            (json!({"input": []}), "input", "empty_array"),
+            (json!({"input": long}), "input", "context_length_exceeded"),
+            (json!({"max_output_tokens": 15}), "max_output_tokens", "integer_below_min_value"),
+            (json!({"temperature": 2.1}), "temperature", "decimal_above_max_value"),
+            (json!({"top_p": -0.1}), "top_p", "decimal_below_min_value"),
+        ] {
+            refused(response(&extra), param, code);
+        }
+    }
+
+    #[test]
+    fn senseless_messages_are_refused() {
+        let server_tool = json!({"tools": [{"type": "mcp_toolset", "mcp_server_name": "s"}]});
+        assert_eq!(message(&server_tool), Ok(()));
+        for (extra, param, code) in [
+            (json!({"max_tokens": null}), "max_tokens", "missing_required_parameter"),
+            (json!({"max_tokens": 0}), "max_tokens", "integer_below_min_value"),
+            (json!({"messages": []}), "messages", "empty_array"),
+            (json!({"temperature": 1.1}), "temperature", "decimal_above_max_value"),
+            (json!({"tools": [{}]}), "tools[0].name", "missing_required_parameter"),
+        ] {
+            refused(message(&extra), param, code);
+        }
+        let counted: Message = serde_json::from_value(
+            json!({"model": "m", "messages": [{"role": "user", "content": ""}]}),
+        )
+        .unwrap();
+        assert_eq!(check_message_prompt(&counted), Ok(()));
     }
 }

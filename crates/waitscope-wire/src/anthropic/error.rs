@@ -53,6 +53,7 @@ pub fn kind_of(status: u16) -> &'static str {
         402 => "billing_error",
         403 => "permission_error",
         404 => "not_found_error",
+        409 => "conflict_error",
         413 => "request_too_large",
         429 => "rate_limit_error",
         504 => "timeout_error",

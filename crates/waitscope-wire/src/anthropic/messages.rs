@@ -91,7 +91,8 @@ pub struct Tool {
     /// `custom` or absent for a tool of the caller's; tools of the provider's own have others.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its name.
+    /// Its name; a set of tools has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,6 +100,13 @@ pub struct Tool {
     /// The JSON Schema of its input; tools of the provider's own have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_schema: Option<Value>,
+}
+
+impl Tool {
+    /// Whether the client runs it, rather than the provider.
+    pub fn is_the_clients(&self) -> bool {
+        matches!(self.kind.as_deref(), None | Some("custom"))
+    }
 }
 
 /// What the model must call: `auto`, `any`, `tool` with its name, or `none`.
@@ -156,11 +164,11 @@ impl Request {
             return None;
         }
         let choice = self.tool_choice.as_ref();
-        let tools = self.tools.iter().flatten();
+        let mut tools = self.tools.iter().flatten().filter(|tool| tool.is_the_clients());
         match choice.map(|choice| (choice.kind.as_str(), choice.name.as_deref())) {
             Some(("none", _)) => None,
-            Some(("tool", Some(name))) => tools.into_iter().find(|tool| tool.name == name),
-            _ => tools.into_iter().next(),
+            Some(("tool", Some(name))) => tools.find(|tool| tool.name == name),
+            _ => tools.next(),
         }
     }
 
@@ -235,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn tools_of_the_provider_are_not_called() {
+        let request: Request = serde_json::from_str(
+            r#"{"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": [
+                {"type": "web_search_20250305", "name": "web_search"},
+                {"type": "mcp_toolset", "mcp_server_name": "s"},
+                {"type": "custom", "name": "a"}]}"#,
+        )
+        .unwrap();
+        assert_eq!(request.called_tool().map(|tool| tool.name.as_str()), Some("a"));
+    }
+
+    #[test]
     fn tokens_are_counted_as_for_chat() {
         let tokens = |text: &str| serde_json::from_str::<Request>(text).unwrap().prompt_tokens();
         let one = tokens(r#"{"model": "m", "messages": [{"role": "user", "content": "four"}]}"#);
@@ -259,7 +279,6 @@ mod tests {
             ("", "messages"),
             (r#", "messages": [{"role": "system", "content": "x"}]"#, "system"),
             (r#", "messages": [{"role": "user", "content": 1}]"#, "array of content blocks"),
-            (r#", "messages": [], "tools": [{}]"#, "name"),
         ] {
             let error = request(extra).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");

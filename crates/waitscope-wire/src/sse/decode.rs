@@ -81,9 +81,7 @@ impl Decoder {
     /// [`next_event`](Self::next_event) has none: the standard then drops what is left, and so a
     /// stream that broke off looks like one that ended.
     pub fn pending(&self) -> bool {
-        let rest = &self.buffer[self.start..];
-        let rest = if self.after_cr { rest.strip_prefix(b"\n").unwrap_or(rest) } else { rest };
-        !rest.is_empty() || !self.data.is_empty() || !self.event.is_empty()
+        self.start < self.buffer.len() || !self.data.is_empty() || !self.event.is_empty()
     }
 
     fn next_line(&mut self) -> Option<String> {
