@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use waitscope_provider::Mode;
 use waitscope_provider::model::attempts::{Attempts, content_hash};
 use waitscope_provider::model::gaps::Gaps;
 use waitscope_provider::model::latency::{Conditions, Latency, LatencyModel};
@@ -12,7 +13,6 @@ use waitscope_provider::model::validity::{
     check_chat, check_embeddings, check_message, check_response, input_tokens,
 };
 use waitscope_provider::model::{chat, embedding, messages, responses};
-use waitscope_provider::Mode;
 use waitscope_wire::openai::embeddings::{EncodingFormat, Input, Vector};
 use waitscope_wire::{anthropic, openai, sse};
 

@@ -27,7 +27,8 @@ pub fn fault_spec(data: &[u8]) {
     assert!(script.pieces.take(MOST_PIECES).count() < MOST_PIECES);
 }
 
-const BODY: &str = r#"{"choices":[{"message":{"content":"x é 漢 🎉"}}],"usage":{"total_tokens":3}}"#;
+const BODY: &str =
+    r#"{"choices":[{"message":{"content":"x é 漢 🎉"}}],"usage":{"total_tokens":3}}"#;
 
 fn error() -> (Option<&'static str>, String) {
     (Some("error"), r#"{"error":{}}"#.to_owned())
@@ -35,8 +36,7 @@ fn error() -> (Option<&'static str>, String) {
 
 /// A stream of three tokens, one each 10 ms.
 fn stream() -> Vec<Event> {
-    let event =
-        |ms, part, data: &str| Event::new(Duration::from_millis(ms), part, data.to_owned());
+    let event = |ms, part, data: &str| Event::new(Duration::from_millis(ms), part, data.to_owned());
     vec![
         event(10, Part::Open, r#"{"choices":[{"delta":{"role":"assistant"}}]}"#),
         event(10, Part::Token, r#"{"choices":[{"delta":{"content":"x"}}]}"#),

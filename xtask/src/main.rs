@@ -3,6 +3,7 @@
 
 mod bench;
 mod children;
+mod fuzz;
 mod orphans;
 mod project;
 mod steps;
@@ -25,6 +26,7 @@ struct Cli {
 enum Task {
     Test(test::Args),
     Bench(bench::Args),
+    Fuzz(fuzz::Args),
     #[command(hide = true)]
     BenchClient(bench::ClientArgs),
 }
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().task {
         Task::Test(args) => test::run(&args),
         Task::Bench(args) => bench::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::BenchClient(args) => bench::run_client(&args),
     };
     done.unwrap_or_else(|error| {

@@ -65,14 +65,20 @@ impl Project {
 
     /// Cargo, which also finds the tools that the set-up installed.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
-        let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = self.with_tools(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(arguments);
+        command
+    }
+
+    /// A command that finds the tools that the set-up installed.
+    pub(crate) fn with_tools(&self, program: impl Into<OsString>) -> Command {
+        let mut command = self.command(program);
         let others = env::var_os("PATH").unwrap_or_default();
         let tools = self.tools().join("bin");
         let folders = std::iter::once(tools).chain(env::split_paths(&others));
         if let Ok(path) = env::join_paths(folders) {
             command.env("PATH", path);
         }
-        command.args(arguments);
         command
     }
 }

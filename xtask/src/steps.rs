@@ -43,6 +43,16 @@ const STEPS: &[Step] = &[
     cargo_check::DENY,
 ];
 
+/// Builds a cargo subcommand unless it is there.
+pub(crate) fn install_tool(
+    project: &Project,
+    children: &Children,
+    subcommand: &str,
+    version: &str,
+) -> anyhow::Result<()> {
+    tool::install(project, children, subcommand, version, &[])
+}
+
 /// All names.
 pub(crate) fn names() -> Vec<&'static str> {
     STEPS.iter().map(|step| step.name).collect()

@@ -100,7 +100,7 @@ impl Call {
             asked_faults: visit.faults,
             wire: visit.wire,
             chunked: visit.chunked,
-            trace: app.truth.as_ref().map(|truth| truth.begin(name, arrived.into_std())),
+            trace: app.truth.as_ref().map(|truth| Box::new(truth.begin(name, arrived.into_std()))),
             ended: false,
         }
     }

@@ -77,8 +77,8 @@ impl Config {
 
     /// The mode that the timeline says at `now`, counted from the start; the last entry counts.
     pub(crate) fn timeline_mode(&self, now: Duration) -> Option<Mode> {
-        let phases = self.timeline.iter().rev().filter(|phase| phase.holds(now));
-        phases.filter_map(|phase| phase.effect.mode()).next()
+        let mut phases = self.timeline.iter().rev().filter(|phase| phase.holds(now));
+        phases.find_map(|phase| phase.effect.mode())
     }
 
     /// What goes wrong with an attempt that arrives at `now`.

@@ -31,7 +31,7 @@ pub(crate) struct ApiError {
     /// How long after the call's arrival it is told.
     pub(crate) after: Duration,
     /// What it says about trying again.
-    headers: Vec<(HeaderName, HeaderValue)>,
+    headers: Box<[(HeaderName, HeaderValue)]>,
     pub(crate) message: String,
     pub(crate) kind: &'static str,
     pub(crate) param: Option<String>,
@@ -48,7 +48,7 @@ impl ApiError {
         Self {
             status,
             after: Duration::ZERO,
-            headers: Vec::new(),
+            headers: Box::default(),
             message: message.into(),
             kind: "invalid_request_error",
             param: None,
@@ -95,7 +95,7 @@ impl ApiError {
         );
         let error = Self::request(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", message);
         let headers = refusal_headers(fits_after.unwrap_or(limit.reset), fits_after.is_none());
-        Self { kind: limit.name, after: REFUSAL_AFTER, headers, ..error }
+        Self { kind: limit.name, after: REFUSAL_AFTER, headers: headers.into(), ..error }
     }
 
     /// What a fault puts in the place of an answer.
@@ -145,7 +145,7 @@ impl From<Invalid> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(mut self) -> Response {
-        let headers: HeaderMap = std::mem::take(&mut self.headers).into_iter().collect();
+        let headers: HeaderMap = std::mem::take(&mut self.headers).into_vec().into_iter().collect();
         let mut response = (self.status, headers).into_response();
         response.extensions_mut().insert(self);
         response

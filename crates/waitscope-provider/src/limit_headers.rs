@@ -91,7 +91,7 @@ mod tests {
 
     fn told(dialect: Dialect, limits: &[LimitState]) -> Vec<String> {
         let mut headers = HeaderMap::new();
-        insert(&mut headers, dialect, limits, Duration::from_secs(1_791_590_400));
+        insert(&mut headers, dialect, limits, Duration::from_hours(497_664));
         let mut lines: Vec<String> =
             headers.iter().map(|(n, v)| format!("{n}: {}", v.to_str().unwrap())).collect();
         lines.sort();

@@ -58,15 +58,15 @@ impl ScriptBody {
         } else {
             Path::Hyper { flushes_before: None }
         };
-        Self::new(call, script, tokens, path)
+        Self::begin(call, script, tokens, path)
     }
 
     /// The body of a whole answer whose length is told.
     pub(crate) fn whole(call: Call, script: Script, tokens: (u64, u64)) -> Body {
-        Self::new(call, script, tokens, Path::Hyper { flushes_before: None })
+        Self::begin(call, script, tokens, Path::Hyper { flushes_before: None })
     }
 
-    fn new(call: Call, script: Script, tokens: (u64, u64), path: Path) -> Body {
+    fn begin(call: Call, script: Script, tokens: (u64, u64), path: Path) -> Body {
         let Script { mut pieces, ending } = script;
         let next = pieces.next();
         let deadline = next.as_ref().map_or_else(Instant::now, |next| call.deadline(next.due));

@@ -79,10 +79,10 @@ impl TruthLog {
     }
 
     /// A call that arrived at `arrived`.
-    pub(crate) fn begin(&self, task: &'static str, arrived: Instant) -> Box<Trace> {
+    pub(crate) fn begin(&self, task: &'static str, arrived: Instant) -> Trace {
         let (then, monotonic) = self.clock;
         let arrived = monotonic + arrived.saturating_duration_since(then);
-        Box::new(Trace {
+        Trace {
             call: self.calls.fetch_add(1, Ordering::Relaxed),
             task,
             status: 0,
@@ -93,7 +93,7 @@ impl TruthLog {
             bytes: 0,
             max_lateness_us: 0,
             writes: Writes::default(),
-        })
+        }
     }
 
     /// A call that ended so long after its arrival.

@@ -25,7 +25,7 @@ pub(super) const DENY: Step = Step {
     run: |project, children| install(project, children, "deny", "0.20.2", &[]),
 };
 
-fn install(
+pub(super) fn install(
     project: &Project,
     children: &Children,
     subcommand: &str,

@@ -148,11 +148,12 @@ impl Reading {
                 let keyword = keyword.as_bytes();
                 keyword == word || keyword == singular
             };
-            for (hits, team) in reading.teams.iter_mut().zip(&TEAMS) {
-                *hits += usize::from(team.keywords.iter().any(|keyword| is_hit(keyword)));
+            let hits = |keywords: &[&str]| usize::from(keywords.iter().any(is_hit));
+            for (count, team) in reading.teams.iter_mut().zip(&TEAMS) {
+                *count += hits(team.keywords);
             }
-            reading.urgent += usize::from(URGENT.iter().any(|keyword| is_hit(keyword)));
-            reading.calm += usize::from(CALM.iter().any(|keyword| is_hit(keyword)));
+            reading.urgent += hits(&URGENT);
+            reading.calm += hits(&CALM);
         }
         reading
     }

@@ -135,19 +135,17 @@ impl Plan {
     /// What comes after the last token.
     fn closing(&self) -> Vec<(Part, Unnumbered)> {
         let (item, response) = (self.item(true), Box::new(self.response()));
-        let mut closing = match &self.reply.tool {
-            None => self.text_done(),
-            Some(_) => {
-                let item_id = self.item_id();
-                let arguments = self.reply.text().to_owned();
-                let done: Unnumbered = Box::new(|n| StreamEvent::FunctionCallArgumentsDone {
-                    sequence_number: n,
-                    item_id,
-                    output_index: 0,
-                    arguments,
-                });
-                vec![(Part::Frame, done)]
-            }
+        let mut closing = if self.reply.tool.is_some() {
+            let (item_id, arguments) = (self.item_id(), self.reply.text().to_owned());
+            let done: Unnumbered = Box::new(|n| StreamEvent::FunctionCallArgumentsDone {
+                sequence_number: n,
+                item_id,
+                output_index: 0,
+                arguments,
+            });
+            vec![(Part::Frame, done)]
+        } else {
+            self.text_done()
         };
         closing.push((
             Part::Frame,

@@ -82,7 +82,9 @@ impl Style {
     pub fn write(self, event: &Event) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(event.data.len() + 48);
         let mut line = |parts: [&str; 3]| {
-            parts.iter().for_each(|part| bytes.extend_from_slice(part.as_bytes()));
+            for part in parts {
+                bytes.extend_from_slice(part.as_bytes());
+            }
             bytes.extend_from_slice(self.line_end.as_bytes());
         };
         if let Some(comment) = event.comment {

@@ -14,8 +14,8 @@ use crate::account::{OFFERS, Offer};
 use crate::dialect::Dialect;
 use crate::error::ApiError;
 
-/// 2026-10-10, the day on which the latencies were recorded.
-const CREATED: Duration = Duration::from_secs(1_791_590_400);
+/// 2026-10-10, the day on which the latencies were recorded: so many hours after 1970 began.
+const CREATED: Duration = Duration::from_hours(497_664);
 
 pub(super) async fn list(uri: Uri, headers: HeaderMap) -> Response {
     match Dialect::of(uri.path(), &headers) {

@@ -9,6 +9,7 @@ mod docs;
 mod embeddings;
 mod faults;
 mod fixture;
+mod fuzz_seeds;
 mod hostile;
 mod left;
 mod pacing;

@@ -13,6 +13,7 @@ mod demo;
 mod fixture;
 mod help;
 mod interrupt;
+mod provider;
 mod provider_record;
 mod python;
 mod records;

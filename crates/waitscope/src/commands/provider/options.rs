@@ -33,9 +33,9 @@ pub(crate) struct Options {
     /// 21]
     #[arg(long)]
     seed: Option<u64>,
-    /// recorded; fixed:DURATION; lognormal:MEDIAN,SIGMA;
-    /// mixture:MEDIAN,SIGMA,TAIL_SHARE,TAIL_MEDIAN,TAIL_SIGMA; file:FILE (a recording, see
-    /// `provider record`) [default: recorded]
+    /// recorded, fixed:DURATION, lognormal:MEDIAN,SIGMA, a mixture of a body and a far tail
+    /// (mixture:500ms,0.4,1%,80s,0.2), or a recording made by `provider record` (file: and its
+    /// path) [default: recorded]
     #[arg(long)]
     #[serde(default, deserialize_with = "text")]
     latency: Option<Latency>,
