@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(refusal.fits_after, Some(Duration::from_millis(100)));
         // An answer that goes on beyond the limit is paid for by the next ones.
         quota.charge_output(600, 1, Duration::ZERO);
-        assert!(quota.admit(1, 1, Duration::from_secs(60)).is_err());
+        assert!(quota.admit(1, 1, Duration::from_mins(1)).is_err());
         assert!(quota.admit(1, 1, Duration::from_millis(60_100)).is_ok());
     }
 

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+#[expect(unreachable_pub, reason = "it is the fuzz targets' library as well")]
 #[path = "../../../../fuzz/src/lib.rs"]
 mod targets;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "no event loop runs here")]
 fn the_seeds_hold() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     for (name, check) in targets::TARGETS {
