@@ -23,7 +23,7 @@ use crate::dialect::Dialect;
 use crate::error::ApiError;
 use crate::limit_headers;
 use crate::model::quota::LimitState;
-use crate::routes::{chat, embeddings, messages, responses};
+use crate::routes::{chat, embeddings, messages, plain, responses};
 use crate::server::App;
 
 /// Every answer's own id, in one of two names.
@@ -92,32 +92,33 @@ impl Service<Request> for Edge {
         let limited = path == "/v1" || path.starts_with("/v1/");
         let dialect = Dialect::of(path, request.headers());
         let app = Arc::clone(&self.app);
+        let state = State(Arc::clone(&app));
         // The calls that a provider is for go around the router, which costs as much as they do.
-        if request.method() == Method::POST {
-            let state = State(Arc::clone(&app));
-            match path {
-                "/v1/chat/completions" => {
-                    return finish(app, dialect, limited, chat::create(state, request));
-                }
-                "/v1/responses" => {
-                    return finish(app, dialect, limited, responses::create(state, request));
-                }
-                "/v1/messages" => {
-                    return finish(app, dialect, limited, messages::create(state, request));
-                }
-                "/v1/embeddings" => {
-                    return finish(app, dialect, limited, embeddings::create(state, request));
-                }
-                _ => {}
+        match (request.method(), path) {
+            (&Method::POST, "/v1/chat/completions") => {
+                finish(app, dialect, limited, chat::create(state, request))
+            }
+            (&Method::POST, "/v1/responses") => {
+                finish(app, dialect, limited, responses::create(state, request))
+            }
+            (&Method::POST, "/v1/messages") => {
+                finish(app, dialect, limited, messages::create(state, request))
+            }
+            (&Method::POST, "/v1/embeddings") => {
+                finish(app, dialect, limited, embeddings::create(state, request))
+            }
+            (&Method::GET, "/v1/complete") => {
+                finish(app, dialect, limited, plain::complete(state, request))
+            }
+            (&Method::GET, "/v1/stream") => {
+                finish(app, dialect, limited, plain::stream(state, request))
+            }
+            _ => {
+                let routed = self.router.call(request);
+                let routed = async move { routed.await.unwrap_or_else(|never| match never {}) };
+                finish(app, dialect, limited, routed)
             }
         }
-        let routed = self.router.call(request);
-        finish(
-            app,
-            dialect,
-            limited,
-            async move { routed.await.unwrap_or_else(|never| match never {}) },
-        )
     }
 }
 
@@ -186,4 +187,32 @@ fn insert_id(headers: &mut HeaderMap, dialect: Dialect, id: String) {
 /// The wall clock.
 pub(crate) fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[tokio::test]
+    async fn a_panic_is_answered_and_the_next_call_is_served() {
+        let app = Arc::new(App::new(Config::default(), None));
+        let panics = || async {
+            if true {
+                panic!("on purpose");
+            }
+            "fine"
+        };
+        let router =
+            Router::new().route("/panics", get(panics)).route("/works", get(|| async { "fine" }));
+        let mut edge = Edge::new(app, router);
+        for (path, status) in [("/panics", 500), ("/works", 200)] {
+            let request = http::Request::get(path).body(Body::empty()).unwrap();
+            let response = edge.call(request).await.unwrap();
+            assert_eq!(response.status(), status);
+            assert!(response.headers().contains_key(X_REQUEST_ID));
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod docs;
 pub(crate) mod embeddings;
 pub(crate) mod messages;
 mod models;
-mod plain;
+pub(crate) mod plain;
 mod request_log;
 pub(crate) mod responses;
 

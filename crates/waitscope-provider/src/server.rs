@@ -93,7 +93,7 @@ pub(crate) struct Ledger {
 }
 
 impl App {
-    fn new(config: Config, truth: Option<TruthLog>) -> Self {
+    pub(crate) fn new(config: Config, truth: Option<TruthLog>) -> Self {
         let ledger = Ledger {
             mode: config.mode,
             accounts: Accounts::new(),

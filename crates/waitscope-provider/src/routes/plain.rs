@@ -26,7 +26,7 @@ const MAX_TOKENS: u32 = 100_000;
 const TOKENS: [&str; 6] = ["Who ", "waits ", "well ", "is ", "not ", "busy. "];
 
 /// `GET /v1/complete?ttft=0.4&tokens=40&tok_ms=40`: JSON after ttft + tokens x `tok_ms`.
-pub(super) async fn complete(State(app): State<Arc<App>>, request: Request) -> Response {
+pub(crate) async fn complete(State(app): State<Arc<App>>, request: Request) -> Response {
     let mut call = Call::begin(&app, "complete", Visit::of(&request));
     let (waits, mode) = match plan(&mut call, request.uri()) {
         Ok(plan) => plan,
@@ -44,7 +44,7 @@ pub(super) async fn complete(State(app): State<Arc<App>>, request: Request) -> R
 
 /// `GET /v1/stream?...`: an event `{"token": ...}` per token, the first one after ttft, then one
 /// each `tok_ms`, then `[DONE]`.
-pub(super) async fn stream(State(app): State<Arc<App>>, request: Request) -> Response {
+pub(crate) async fn stream(State(app): State<Arc<App>>, request: Request) -> Response {
     let mut call = Call::begin(&app, "stream", Visit::of(&request));
     let (waits, mode) = match plan(&mut call, request.uri()) {
         Ok(plan) => plan,
