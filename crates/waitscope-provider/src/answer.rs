@@ -1,19 +1,24 @@
 //! Sending a call's answer: the faults that come before it, its head, and its body as a script.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::Request;
 use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
 
-use crate::call::Call;
+use crate::account::{Account, Kind};
+use crate::body;
+use crate::call::{Call, Visit};
 use crate::edge::Limits;
 use crate::error::ApiError;
 use crate::model::fault::Before;
 use crate::model::fault::connection::Hang;
 use crate::model::script::Events;
 use crate::script_body::ScriptBody;
+use crate::server::App;
 
 /// The time the answer was planned to take, before any speed-up, in milliseconds.
 const PROCESSING_MS: HeaderName = HeaderName::from_static("openai-processing-ms");
@@ -47,6 +52,25 @@ impl Content {
     pub(crate) fn json(answer: &impl serde::Serialize) -> Self {
         // Our own types have text keys and no failing parts.
         Self::Whole(serde_json::to_vec(answer).unwrap_or_default())
+    }
+}
+
+/// Answers a request whose body is JSON: reads it, plans the answer and sends it, or tells why
+/// not. `name` is what the call is counted as until the plan says more.
+pub(crate) async fn to(
+    app: &Arc<App>,
+    request: Request,
+    name: &'static str,
+    kind: Kind,
+    plan: fn(&mut Call, &[u8]) -> Result<Answer, ApiError>,
+) -> Response {
+    let visit = Visit::of(&request);
+    let body = body::read(request).await;
+    let mut call = Call::begin(app, name, visit);
+    call.charge_to(Account::listed(kind));
+    match body.and_then(|body| plan(&mut call, &body)) {
+        Ok(answer) => send(call, answer).await,
+        Err(error) => call.refuse(error).await,
     }
 }
 

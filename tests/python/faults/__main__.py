@@ -74,9 +74,8 @@ def compare(found: dict[Cell, str]) -> int:
     if page == written:
         print(f"{PAGE.relative_to(ROOT)} is true: {len(found)} cells")
         return 0
-    difference = difflib.unified_diff(
-        written.splitlines(), page.splitlines(), str(PAGE.relative_to(ROOT)), "seen now", n=0
-    )
+    both = (written.splitlines(), page.splitlines(), str(PAGE.relative_to(ROOT)), "seen now")
+    difference = difflib.unified_diff(*both, n=0, lineterm="")
     print("\n".join(difference), file=sys.stderr)
     print(f"if this is as it should be, write it with {WRITE}=1", file=sys.stderr)
     return 1

@@ -12,7 +12,7 @@ use waitscope_wire::openai::embeddings::{
 use crate::account::{Account, Kind};
 use crate::answer::{self, Answer, Content};
 use crate::body;
-use crate::call::{Call, Visit};
+use crate::call::Call;
 use crate::error::ApiError;
 use crate::model::attempts::content_hash;
 use crate::model::fault::events::Fault;
@@ -21,14 +21,7 @@ use crate::model::{Task, embedding, latency};
 use crate::server::App;
 
 pub(crate) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
-    let visit = Visit::of(&request);
-    let body = body::read(request).await;
-    let mut call = Call::begin(&app, Task::Embed.name(), visit);
-    call.charge_to(Account::listed(Kind::Embedding));
-    match body.and_then(|body| plan(&mut call, &body)) {
-        Ok(answer) => answer::send(call, answer).await,
-        Err(error) => call.refuse(error).await,
-    }
+    answer::to(&app, request, Task::Embed.name(), Kind::Embedding, plan).await
 }
 
 /// Admits the call, or tells why not.

@@ -10,7 +10,7 @@ use waitscope_wire::anthropic::messages::{Counted, Request as Asked};
 use crate::account::{Account, Kind};
 use crate::answer::{self, Answer, Content};
 use crate::body;
-use crate::call::{Call, Visit};
+use crate::call::Call;
 use crate::error::ApiError;
 use crate::model::attempts::content_hash;
 use crate::model::messages::{Plan, ask, stream_error};
@@ -19,14 +19,7 @@ use crate::model::validity::{check_message, check_message_prompt};
 use crate::server::App;
 
 pub(crate) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
-    let visit = Visit::of(&request);
-    let body = body::read(request).await;
-    let mut call = Call::begin(&app, "message", visit);
-    call.charge_to(Account::listed(Kind::Messages));
-    match body.and_then(|body| plan(&mut call, &body)) {
-        Ok(answer) => answer::send(call, answer).await,
-        Err(error) => call.refuse(error).await,
-    }
+    answer::to(&app, request, "message", Kind::Messages, plan).await
 }
 
 /// Admits the call, or tells why not.
@@ -51,14 +44,7 @@ fn plan(call: &mut Call, body: &[u8]) -> Result<Answer, ApiError> {
 }
 
 pub(super) async fn count_tokens(State(app): State<Arc<App>>, request: Request) -> Response {
-    let visit = Visit::of(&request);
-    let body = body::read(request).await;
-    let mut call = Call::begin(&app, "count_tokens", visit);
-    call.charge_to(Account::listed(Kind::Messages));
-    match body.and_then(|body| count(&mut call, &body)) {
-        Ok(answer) => answer::send(call, answer).await,
-        Err(error) => call.refuse(error).await,
-    }
+    answer::to(&app, request, "count_tokens", Kind::Messages, count).await
 }
 
 /// Counts at once, and costs nothing.

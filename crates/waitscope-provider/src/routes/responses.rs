@@ -9,7 +9,7 @@ use waitscope_wire::openai::responses::Request as Asked;
 use crate::account::{Account, Kind};
 use crate::answer::{self, Answer, Content};
 use crate::body;
-use crate::call::{Call, Visit};
+use crate::call::Call;
 use crate::edge::since_1970;
 use crate::error::ApiError;
 use crate::model::attempts::content_hash;
@@ -19,14 +19,7 @@ use crate::model::validity::check_response;
 use crate::server::App;
 
 pub(crate) async fn create(State(app): State<Arc<App>>, request: Request) -> Response {
-    let visit = Visit::of(&request);
-    let body = body::read(request).await;
-    let mut call = Call::begin(&app, "response", visit);
-    call.charge_to(Account::listed(Kind::Chat));
-    match body.and_then(|body| plan(&mut call, &body)) {
-        Ok(answer) => answer::send(call, answer).await,
-        Err(error) => call.refuse(error).await,
-    }
+    answer::to(&app, request, "response", Kind::Chat, plan).await
 }
 
 /// Admits the call, or tells why not.
