@@ -30,7 +30,7 @@ pub fn fault_spec(data: &[u8]) {
 const BODY: &str =
     r#"{"choices":[{"message":{"content":"x é 漢 🎉"}}],"usage":{"total_tokens":3}}"#;
 
-fn error() -> (Option<&'static str>, String) {
+fn error(_place: u64) -> (Option<&'static str>, String) {
     (Some("error"), r#"{"error":{}}"#.to_owned())
 }
 

@@ -13,6 +13,7 @@ pub fn sse_reader(data: &[u8]) {
     let at_once = read([stream]);
     assert_eq!(read(pieces(splits, stream)), at_once, "split");
     assert_eq!(read(stream.chunks(1)), at_once, "byte by byte");
+    let (at_once, _pending) = at_once;
     let text: usize = at_once.iter().map(|event| event.data.len() + event.event.len()).sum();
     let named_by_us = at_once.len() * "message".len();
     assert!(text <= MOST_BYTES_PER_BYTE * stream.len() + named_by_us, "{text} bytes of text");
@@ -30,7 +31,8 @@ fn pieces<'a>(splits: &'a [u8], stream: &'a [u8]) -> impl Iterator<Item = &'a [u
     })
 }
 
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {
+/// All events, and whether something was left that no blank line ended.
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, bool) {
     let mut decoder = Decoder::new();
     let mut events = Vec::new();
     for piece in pieces {
@@ -40,5 +42,5 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {
             events.push(event);
         }
     }
-    events
+    (events, decoder.pending())
 }

@@ -100,3 +100,40 @@ test("too few tokens leave it incomplete", async (t) => {
   assert.equal(answer.incomplete_details.reason, "max_output_tokens");
   assert.equal(answer.usage.output_tokens, 16);
 });
+
+test("the SDK's own reader collects a call", async (t) => {
+  const responses = await responsesOf(t);
+  const stream = responses.stream({ ...ask, tools: [TOOL] });
+  const snapshots = [];
+  stream.on("response.function_call_arguments.delta", ({ snapshot }) => snapshots.push(snapshot));
+  const [call] = (await stream.finalResponse()).output;
+  assert(snapshots.length > 1, `${snapshots.length} pieces`);
+  assert.equal(snapshots.at(-1), call.arguments);
+  assert.equal(typeof JSON.parse(call.arguments).order_id, "string");
+});
+
+test("too few tokens leave a stream incomplete", async (t) => {
+  const last = (await read(await responsesOf(t), { max_output_tokens: 16 })).at(-1);
+  assert.equal(last.type, "response.incomplete");
+  assert.equal(last.response.status, "incomplete");
+  assert.equal(last.response.incomplete_details.reason, "max_output_tokens");
+  assert.equal(last.response.usage.output_tokens, 16);
+});
+
+test("JSON is asked for by its format", async (t) => {
+  const responses = await responsesOf(t);
+  const answer = await responses.create({ ...ask, text: { format: { type: "json_object" } } });
+  assert.equal(JSON.parse(answer.output_text).team, "billing");
+});
+
+test("images are taken and counted", async (t) => {
+  const responses = await responsesOf(t);
+  const image = { type: "input_image", image_url: "data:image/png;base64,AAAA", detail: "auto" };
+  const inputTokens = async (...parts) => {
+    const content = [{ type: "input_text", text: "What is on it?" }, ...parts];
+    const answer = await responses.create({ ...ask, input: [{ role: "user", content }] });
+    assert.match(answer.output_text, /What is on it\?/);
+    return answer.usage.input_tokens;
+  };
+  assert.equal(await inputTokens(image), (await inputTokens()) + 85);
+});

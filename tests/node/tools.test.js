@@ -78,3 +78,25 @@ test("images are taken and counted", async (t) => {
   };
   assert.equal(await promptTokens(image), (await promptTokens()) + 85);
 });
+
+test("the caller chooses, whole and streamed", async (t) => {
+  const completions = await completionsOf(t);
+  const other = { type: "function", function: { name: "send_mail", parameters: {} } };
+  const named = { type: "function", function: { name: "send_mail" } };
+  for (const [tool_choice, called] of [
+    ["none", []],
+    ["required", ["find_order"]],
+    [named, ["send_mail"]],
+  ]) {
+    const chosen = { ...ask, tools: [...TOOLS, other], tool_choice };
+    for (const answer of [
+      await completions.create(chosen),
+      await completions.stream(chosen).finalChatCompletion(),
+    ]) {
+      const [{ message, finish_reason }] = answer.choices;
+      const names = (message.tool_calls ?? []).map((call) => call.function.name);
+      assert.deepEqual(names, called);
+      assert.equal(finish_reason, called.length > 0 ? "tool_calls" : "stop");
+    }
+  }
+});

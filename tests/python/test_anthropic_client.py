@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 
 import anthropic
 import httpx
+import pydantic
 import pytest
-from anthropic import Anthropic
+from anthropic import Anthropic, AsyncAnthropic, BaseModel
 from conftest import StartProvider
 
 CHAT_MODEL = "chat-small"
@@ -33,7 +35,8 @@ RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 def client_of(url: str, **options: object) -> Anthropic:
     """Without retries unless told: a test sees the first answer."""
-    return Anthropic(**{"base_url": url, "api_key": "sk-not-a-real-key", "max_retries": 0, **options})
+    defaults = {"api_key": "sk-not-a-real-key", "max_retries": 0}
+    return Anthropic(base_url=url, **{**defaults, **options})
 
 
 @pytest.fixture
@@ -106,6 +109,35 @@ def test_too_few_tokens_cut_it_off(client: Anthropic) -> None:
     assert answer.usage.output_tokens == 7
 
 
+def test_the_async_client_collects_a_stream(client: Anthropic) -> None:
+    async def collect() -> tuple[str, anthropic.types.Message]:
+        async with AsyncAnthropic(
+            base_url=str(client.base_url), api_key="sk-not-a-real-key", max_retries=0
+        ) as async_client:
+            async with async_client.messages.stream(**ASK) as stream:
+                text = "".join([piece async for piece in stream.text_stream])
+                return text, await stream.get_final_message()
+
+    text, final = asyncio.run(collect())
+    assert text == final.content[0].text == client.messages.create(**ASK).content[0].text
+
+
+def check_types(*answers: BaseModel) -> None:
+    """The client itself takes answers without their fields; its types tell what must be there."""
+    for answer in answers:
+        type(answer).model_validate(answer.to_dict())
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [{}, {"tools": [TOOL]}, {"max_tokens": 3}],
+    ids=["text", "tool", "cut"],
+)
+def test_no_field_is_missing(client: Anthropic, extra: dict) -> None:
+    ask = {**ASK, **extra}
+    check_types(client.messages.create(**ask), *client.messages.create(**ask, stream=True))
+
+
 # --- Tools and images ----------------------------------------------------------------------------
 
 
@@ -168,6 +200,18 @@ def test_tokens_are_counted_as_they_are_charged(client: Anthropic) -> None:
     assert count(IMAGE) == count() + 85
 
 
+def test_a_system_prompt_is_counted(client: Anthropic) -> None:
+    def count(**system: object) -> int:
+        prompt = {"model": CHAT_MODEL, "messages": [QUESTION], **system}
+        counted = client.messages.count_tokens(**prompt).input_tokens
+        answer = client.messages.create(**prompt, max_tokens=500)
+        assert answer.usage.input_tokens == counted
+        return counted
+
+    text = "Draft a reply."
+    assert count(system=text) == count(system=[{"type": "text", "text": text}]) > count()
+
+
 # --- Models, errors, limits ----------------------------------------------------------------------
 
 
@@ -177,8 +221,15 @@ def test_models(client: Anthropic) -> None:
     model = client.models.retrieve(CHAT_MODEL)
     assert (model.id, model.type) == (CHAT_MODEL, "model")
     assert model.display_name and model.created_at
-    with pytest.raises(anthropic.NotFoundError):
+    with pytest.raises(anthropic.NotFoundError) as caught:
         client.models.retrieve("no-such-model")
+    assert caught.value.body["error"]["type"] == "not_found_error"
+    assert "no-such-model" in caught.value.message
+    assert caught.value.request_id
+
+
+def test_no_field_of_a_model_is_missing(client: Anthropic) -> None:
+    check_types(client.models.retrieve(CHAT_MODEL), *client.models.list())
 
 
 @pytest.mark.parametrize(
@@ -188,10 +239,10 @@ def test_models(client: Anthropic) -> None:
         (401, anthropic.AuthenticationError, "authentication_error"),
         (403, anthropic.PermissionDeniedError, "permission_error"),
         (404, anthropic.NotFoundError, "not_found_error"),
-        (413, anthropic.APIStatusError, "request_too_large"),
+        (413, anthropic.ContentTooLargeError, "request_too_large"),
         (429, anthropic.RateLimitError, "rate_limit_error"),
         (500, anthropic.InternalServerError, "api_error"),
-        (529, anthropic.APIStatusError, "overloaded_error"),
+        (529, anthropic.OverloadedError, "overloaded_error"),
     ],
 )
 def test_errors_have_their_types(client: Anthropic, status: int, error: type, kind: str) -> None:
@@ -210,6 +261,20 @@ def test_a_senseless_request_is_a_bad_request(client: Anthropic) -> None:
         with pytest.raises(anthropic.BadRequestError) as caught:
             client.messages.create(**ASK, extra_body=wrong)
         assert field in caught.value.message
+
+
+def test_a_body_may_have_16_mib(client: Anthropic) -> None:
+    def send(image_bytes: int) -> None:
+        # An image costs the same tokens however large it is, so only the body's length counts.
+        source = {**IMAGE["source"], "data": "A" * image_bytes}
+        question = {"role": "user", "content": [{**IMAGE, "source": source}]}
+        client.messages.count_tokens(model=CHAT_MODEL, messages=[question])
+
+    send(15 * 2**20)
+    with pytest.raises(anthropic.ContentTooLargeError) as caught:
+        send(16 * 2**20)
+    assert caught.value.body["error"]["type"] == "request_too_large"
+    assert caught.value.request_id
 
 
 def test_an_error_in_the_stream_is_raised(client: Anthropic) -> None:
@@ -236,6 +301,32 @@ def test_limits_are_told(client: Anthropic) -> None:
         assert RFC_3339.fullmatch(told["reset"]), told
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_output_tokens_are_charged_when_they_are_there(client: Anthropic, stream: bool) -> None:
+    def remaining() -> int:
+        """What there was to spend when the answer began."""
+        answer = client.messages.with_raw_response.create(**ASK, stream=stream)
+        if stream:
+            list(answer.parse())
+        return int(answer.headers["anthropic-ratelimit-output-tokens-remaining"])
+
+    answer = client.messages.with_raw_response.create(**ASK)
+    answer_tokens = answer.parse().usage.output_tokens
+    limit = int(answer.headers["anthropic-ratelimit-output-tokens-limit"])
+    assert int(answer.headers["anthropic-ratelimit-output-tokens-remaining"]) == limit, (
+        "max_tokens are not charged"
+    )
+    calls = 20
+    start = time.monotonic()
+    before = remaining()
+    for _ in range(calls - 1):
+        remaining()
+    spent = before - remaining()
+    flowed_back = (time.monotonic() - start) * limit / 60
+    asked = calls * answer_tokens
+    assert asked - flowed_back - 1 <= spent <= asked + 1
+
+
 def test_a_429_is_retried_when_the_answer_says(start_provider: StartProvider) -> None:
     url = start_provider("--speed", "0", "--mode", "quota")
     with pytest.raises(anthropic.RateLimitError) as caught:
@@ -257,6 +348,18 @@ def test_an_overload_is_retried(start_provider: StartProvider) -> None:
     url = start_provider("--speed", "0", "--timeline", "at 0s for 2s: status=529,retry-after=3")
     client_of(url, max_retries=1).messages.create(**ASK)
     assert calls(url) == {"529": 1, "200": 1}
+
+
+def test_chance_overloads_are_retried_until_it_works(start_provider: StartProvider) -> None:
+    # The seed decides which attempts fail; each question is overloaded or not by itself.
+    url = start_provider("--speed", "0", "--fault", "status=529@40%", "--seed", "1")
+    client = client_of(url, max_retries=8)
+    for number in range(5):
+        question = {"role": "user", "content": f"Where is order {number}?"}
+        answer = client.messages.create(**{**ASK, "messages": [question]})
+        assert question["content"] in answer.content[0].text
+    assert calls(url)["200"] == 5
+    assert calls(url)["529"] > 0
 
 
 def calls(url: str) -> dict:

@@ -14,7 +14,9 @@ from conftest import StartProvider
 CHAT_MODEL = "openai/chat-small"
 EMBED_MODEL = "openai/embed-small"
 # litellm's own models are not quite what the pinned pydantic would have them be.
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydantic", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::UserWarning:pydantic", "ignore::DeprecationWarning"
+)
 MESSAGES = [
     {"role": "system", "content": "Draft a reply."},
     {"role": "user", "content": "My card was charged twice for one order."},
@@ -64,7 +66,8 @@ def test_embeddings(to: dict, encoding: str | None) -> None:
     for item, expected in zip(answer.data, plain.data, strict=True):
         assert len(expected["embedding"]) == 384
         assert math.isclose(math.hypot(*expected["embedding"]), 1, rel_tol=1e-3)
-        assert decoded(item["embedding"]) == pytest.approx(expected["embedding"], rel=1e-6, abs=1e-9)
+        wanted = pytest.approx(expected["embedding"], rel=1e-6, abs=1e-9)
+        assert decoded(item["embedding"]) == wanted
 
 
 def decoded(embedding: str | list[float]) -> list[float]:

@@ -87,7 +87,8 @@ def test_a_streamed_response(client: OpenAI) -> None:
 def test_the_client_collects_a_stream(client: OpenAI) -> None:
     with client.responses.stream(model=CHAT_MODEL, input=QUESTION) as stream:
         final = stream.get_final_response()
-    assert final.output_text == client.responses.create(model=CHAT_MODEL, input=QUESTION).output_text
+    whole = client.responses.create(model=CHAT_MODEL, input=QUESTION)
+    assert final.output_text == whole.output_text
 
 
 def test_a_tool_is_called(client: OpenAI) -> None:

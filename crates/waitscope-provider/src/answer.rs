@@ -16,7 +16,7 @@ use crate::edge::Limits;
 use crate::error::ApiError;
 use crate::model::fault::Before;
 use crate::model::fault::connection::Hang;
-use crate::model::script::Events;
+use crate::model::script::{ErrorEvent, Events};
 use crate::script_body::ScriptBody;
 use crate::server::App;
 
@@ -42,7 +42,7 @@ pub(crate) enum Content {
     /// JSON.
     Whole(Vec<u8>),
     /// Events, and what the protocol's error event is.
-    Stream(Events, fn() -> (Option<&'static str>, String)),
+    Stream(Events, ErrorEvent),
     /// The head of a stream without its body, for `HEAD`.
     StreamHead,
 }

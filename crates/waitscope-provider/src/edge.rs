@@ -196,15 +196,13 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
+    async fn panics() -> &'static str {
+        std::panic::panic_any("on purpose")
+    }
+
     #[tokio::test]
     async fn a_panic_is_answered_and_the_next_call_is_served() {
         let app = Arc::new(App::new(Config::default(), None));
-        let panics = || async {
-            if true {
-                panic!("on purpose");
-            }
-            "fine"
-        };
         let router =
             Router::new().route("/panics", get(panics)).route("/works", get(|| async { "fine" }));
         let mut edge = Edge::new(app, router);

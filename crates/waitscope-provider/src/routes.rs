@@ -62,7 +62,7 @@ async fn wrong_method(method: Method, uri: Uri) -> ApiError {
 }
 
 /// What ends an `OpenAI` stream early.
-fn stream_error() -> (Option<&'static str>, String) {
+fn stream_error(_place: u64) -> (Option<&'static str>, String) {
     let message = "A simulated fault ends this stream.".to_owned();
     let detail = Detail {
         message,

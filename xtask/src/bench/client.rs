@@ -1,5 +1,6 @@
 //! The client: one thread, many connections, one epoll. It never sleeps, so that the server is not
-//! charged for waking it, and it says how much of its time it was busy.
+//! charged for waking it, and it says how much of its time it was busy. A stream's times count from
+//! when its connection is opened: one that waits to be accepted is a stream that waits.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -9,15 +10,18 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
 
 use super::answer::Answer;
 use super::seen::Seen;
 use super::times::{Plan, Stream, Times};
 
-/// Connections from one loopback address, which has 28,232 ephemeral ports, also those that still
-/// wait after an earlier run.
-const PER_ADDRESS: usize = 10_000;
+/// Connections from one loopback address. It has 28,232 ephemeral ports, and a search among them
+/// takes longer the more are taken.
+const PER_ADDRESS: u16 = 10_000;
+/// The first port on the addresses after the first one: below the ephemeral ones.
+const FIRST_PORT: u16 = 10_000;
 
 /// Drives a server (run by the benchmark itself)
 #[derive(Debug, Default, Clone, PartialEq, clap::Args)]
@@ -40,7 +44,7 @@ pub(crate) struct ClientArgs {
     /// How many tokens a stream has; with fewer it counts as cut short
     #[arg(long, default_value_t = 0)]
     pub(super) tokens: u32,
-    /// When the first token is due, after the request
+    /// When the first token is due, after the start of its stream
     #[arg(long, default_value_t = 0.0)]
     pub(super) first_seconds: f64,
     /// How long after a token the next one is due
@@ -90,7 +94,7 @@ impl ClientArgs {
 
 /// The hidden subcommand: prints what it saw as one line of JSON.
 pub(crate) fn run(args: &ClientArgs) -> anyhow::Result<ExitCode> {
-    let seen = Client::connect(args)?.drive()?;
+    let seen = Client::new(args)?.drive()?;
     println!("{}", serde_json::to_string(&seen)?);
     Ok(ExitCode::SUCCESS)
 }
@@ -98,6 +102,8 @@ pub(crate) fn run(args: &ClientArgs) -> anyhow::Result<ExitCode> {
 /// One connection.
 struct Connection {
     socket: TcpStream,
+    /// Whether it is open and has sent its request.
+    has_asked: bool,
     stream: Stream,
     answer: Answer,
 }
@@ -112,35 +118,22 @@ struct Client {
     times: Times,
     seen: Seen,
     busy: Duration,
-    /// Connections before this one have asked.
-    asked: usize,
+    /// Connections that need nothing more.
     over: usize,
 }
 
 impl Client {
-    fn connect(args: &ClientArgs) -> anyhow::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let mut connections = Vec::with_capacity(args.connections);
-        for number in 0..args.connections {
-            let socket = connect(args.port, number / PER_ADDRESS)
-                .with_context(|| format!("cannot open connection {number}"))?;
-            let data = epoll::EventData::new_u64(number as u64);
-            epoll::add(&epoll, &socket, data, epoll::EventFlags::IN)?;
-            let stream = Stream::asked(Duration::ZERO);
-            connections.push(Connection { socket, stream, answer: Answer::default() });
-        }
+    fn new(args: &ClientArgs) -> anyhow::Result<Self> {
         Ok(Self {
             args: args.clone(),
             plan: args.plan(),
             request: args.request(),
-            connections,
-            epoll,
-            // Counted from here, so that connecting does not count.
+            connections: Vec::with_capacity(args.connections),
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             begin: Instant::now(),
             times: Times::new()?,
             seen: Seen::default(),
             busy: Duration::ZERO,
-            asked: 0,
             over: 0,
         })
     }
@@ -154,10 +147,10 @@ impl Client {
         let mut buffer = vec![0; 256 * 1024];
         loop {
             let now = self.begin.elapsed();
-            if now >= end || self.over == self.connections.len() {
+            if now >= end || self.over == self.args.connections {
                 break;
             }
-            let has_asked = self.ask_those_due(now)?;
+            let has_opened = self.open_those_due(now)?;
             events.clear();
             rustix::io::retry_on_intr(|| {
                 let space = rustix::buffer::spare_capacity(&mut events);
@@ -165,27 +158,47 @@ impl Client {
             })?;
             for event in &events {
                 let number = usize::try_from(event.data.u64())?;
-                self.read(number, &mut buffer, repeats)?;
+                if self.connections[number].has_asked {
+                    self.read(number, &mut buffer, repeats)?;
+                } else {
+                    self.ask(number)?;
+                }
             }
-            if has_asked || !events.is_empty() {
+            if has_opened || !events.is_empty() {
                 self.busy += self.begin.elapsed().saturating_sub(now);
             }
         }
         Ok(self.summary(repeats))
     }
 
-    /// Sends the request on the connections whose turn it is.
-    fn ask_those_due(&mut self, now: Duration) -> anyhow::Result<bool> {
-        let between = self.args.spread_seconds / self.connections.len() as f64;
+    /// Opens the connections whose turn it is.
+    fn open_those_due(&mut self, now: Duration) -> anyhow::Result<bool> {
+        let between = self.args.spread_seconds / self.args.connections as f64;
         let due = |number: usize| Duration::from_secs_f64(between * number as f64);
-        let before = self.asked;
-        while self.asked < self.connections.len() && due(self.asked) <= now {
-            let connection = &mut self.connections[self.asked];
-            connection.stream = Stream::asked(self.begin.elapsed());
-            connection.socket.write_all(&self.request)?;
-            self.asked += 1;
+        let before = self.connections.len();
+        while self.connections.len() < self.args.connections && due(self.connections.len()) <= now {
+            let number = self.connections.len();
+            let stream = Stream::started(self.begin.elapsed());
+            let socket = open(self.args.port, number)
+                .with_context(|| format!("cannot open connection {number}"))?;
+            let data = epoll::EventData::new_u64(number as u64);
+            epoll::add(&self.epoll, &socket, data, epoll::EventFlags::OUT)?;
+            let answer = Answer::default();
+            self.connections.push(Connection { socket, has_asked: false, stream, answer });
         }
-        Ok(self.asked > before)
+        Ok(self.connections.len() > before)
+    }
+
+    /// A connection that became writable is open, or will never be.
+    fn ask(&mut self, number: usize) -> anyhow::Result<()> {
+        let connection = &mut self.connections[number];
+        let refused = connection.socket.take_error()?.is_some();
+        if refused || connection.socket.write_all(&self.request).is_err() {
+            return self.closed(number);
+        }
+        connection.has_asked = true;
+        let data = epoll::EventData::new_u64(number as u64);
+        Ok(epoll::modify(&self.epoll, &connection.socket, data, epoll::EventFlags::IN)?)
     }
 
     fn read(&mut self, number: usize, buffer: &mut [u8], repeats: bool) -> anyhow::Result<()> {
@@ -193,7 +206,6 @@ impl Client {
         let read = match connection.socket.read(buffer) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Ok(read @ 1..) => read,
-            // Closed or reset.
             Ok(0) | Err(_) => return self.closed(number),
         };
         let at = self.begin.elapsed();
@@ -212,8 +224,10 @@ impl Client {
         }
         connection.answer = Answer::default();
         if repeats {
-            connection.stream = Stream::asked(at);
-            connection.socket.write_all(&self.request)?;
+            connection.stream = Stream::started(at);
+            if connection.socket.write_all(&self.request).is_err() {
+                return self.closed(number);
+            }
         } else {
             // Its end is not awaited.
             epoll::delete(&self.epoll, &connection.socket)?;
@@ -222,6 +236,7 @@ impl Client {
         Ok(())
     }
 
+    /// Refused, closed or reset.
     fn closed(&mut self, number: usize) -> anyhow::Result<()> {
         epoll::delete(&self.epoll, &self.connections[number].socket)?;
         self.seen.incomplete += 1;
@@ -232,7 +247,7 @@ impl Client {
     fn summary(self, repeats: bool) -> Seen {
         let seconds = self.begin.elapsed().as_secs_f64();
         // In a repeated run, every connection is in the middle of an answer when time is up.
-        let unfinished = if repeats { 0 } else { self.connections.len() - self.over };
+        let unfinished = if repeats { 0 } else { self.args.connections - self.over };
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         Seen {
             complete: self.seen.complete,
@@ -245,17 +260,27 @@ impl Client {
     }
 }
 
-/// A connection from one of several loopback addresses.
-fn connect(port: u16, address: usize) -> anyhow::Result<TcpStream> {
+/// Begins to open a connection, from one of several loopback addresses.
+fn open(port: u16, number: usize) -> anyhow::Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    let source = Ipv4Addr::new(127, 0, 0, u8::try_from(address + 2)?);
-    // Ports of a run just before may be used again: that one had another server.
-    socket.set_reuse_address(true)?;
-    socket.bind(&SocketAddr::from((source, 0)).into())?;
-    socket.connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())?;
+    let (address, offset) = (number / usize::from(PER_ADDRESS), number % usize::from(PER_ADDRESS));
+    // The first address is left to the system, which finds a port faster without `bind`; on the
+    // others a port of 0 would take milliseconds, so they are given one.
+    if address > 0 {
+        let source = Ipv4Addr::new(127, 0, 0, u8::try_from(address + 1)?);
+        // Ports of a run just before may be used again: that one had another server.
+        socket.set_reuse_address(true)?;
+        let port = FIRST_PORT + u16::try_from(offset)?;
+        socket.bind(&SocketAddr::from((source, port)).into())?;
+    }
     socket.set_tcp_nodelay(true)?;
     socket.set_nonblocking(true)?;
-    Ok(socket.into())
+    match socket.connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into()) {
+        Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => {
+            Err(error.into())
+        }
+        _ => Ok(socket.into()),
+    }
 }
 
 #[cfg(test)]
@@ -309,7 +334,7 @@ mod tests {
             }
         });
         let args = two_tokens(args.port);
-        let seen = Client::connect(&args).unwrap().drive().unwrap();
+        let seen = Client::new(&args).unwrap().drive().unwrap();
         server.join().unwrap();
         assert_eq!((seen.complete, seen.incomplete), (complete, incomplete), "{body:?}");
         assert_eq!(seen.times.coalesced > 0, complete > 0, "{body:?}");

@@ -11,7 +11,7 @@ pub(super) const SCENARIO: Scenario = Scenario { name: "open", run };
 const STREAMS: usize = 15_000;
 const REQUEST: &str = "GET /v1/stream?ttft=2&tokens=15&tok_ms=2000";
 const TOKENS: u32 = 15;
-/// From the request to the first token, from there to the next one, and the spread of the starts.
+/// From a stream's start to its first token, from there to the next one, and the spread of the starts.
 const SECONDS: f64 = 2.0;
 /// The most memory of ours, in MB, without a truth log.
 const TARGET_MB: f64 = 300.0;

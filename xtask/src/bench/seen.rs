@@ -14,7 +14,7 @@ pub(super) struct Seen {
     pub(super) complete: u64,
     /// Answers that were cut short, or had not ended when the client gave up.
     pub(super) incomplete: u64,
-    /// How long it took, without connecting.
+    /// How long it took.
     pub(super) seconds: f64,
     /// The share of its time in which the client had something to do.
     pub(super) busy_share: f64,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// When the tokens of each stream are due, counted from its request.
+/// When the tokens of each stream are due, counted from its start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub(super) first: Duration,
@@ -15,7 +15,7 @@ pub(super) struct Plan {
 /// One stream, as far as it was read. Times are counted from any moment, the same for all.
 #[derive(Debug)]
 pub(super) struct Stream {
-    asked: Duration,
+    start: Duration,
     /// When the latest tokens were read, and how many there have been.
     last: Option<Duration>,
     pub(super) tokens: u32,
@@ -42,7 +42,7 @@ pub(super) struct Quantiles {
 /// What came of the times.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct TimesSeen {
-    /// From the request to the first token.
+    /// From the start of a stream to its first token.
     pub(super) first: Quantiles,
     /// From one read that brought tokens to the next one of that stream.
     pub(super) gap: Quantiles,
@@ -54,8 +54,8 @@ pub(super) struct TimesSeen {
 }
 
 impl Stream {
-    pub(super) fn asked(at: Duration) -> Self {
-        Self { asked: at, last: None, tokens: 0 }
+    pub(super) fn started(at: Duration) -> Self {
+        Self { start: at, last: None, tokens: 0 }
     }
 
     /// Accounts for the tokens of one read.
@@ -64,11 +64,11 @@ impl Stream {
             return;
         }
         match self.last {
-            None => times.firsts.saturating_record(micros(at.saturating_sub(self.asked))),
+            None => times.firsts.saturating_record(micros(at.saturating_sub(self.start))),
             Some(last) => times.gaps.saturating_record(micros(at.saturating_sub(last))),
         }
         for token in self.tokens..self.tokens + tokens {
-            let due = self.asked + plan.first + plan.gap * token;
+            let due = self.start + plan.first + plan.gap * token;
             times.late.saturating_record(micros(at.saturating_sub(due)));
         }
         times.coalesced += u64::from(tokens - 1);
@@ -111,7 +111,7 @@ mod tests {
         let ms = Duration::from_millis;
         let plan = Plan { first: ms(100), gap: ms(40) };
         let mut times = Times::new().unwrap();
-        let mut stream = Stream::asked(ms(1_000));
+        let mut stream = Stream::started(ms(1_000));
         for (tokens, at) in reads {
             stream.read(*tokens, ms(*at), plan, &mut times);
         }

@@ -14,7 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::script::{Events, Script, Style};
+use super::script::{ErrorEvent, Events, Script, Style};
 use refusal::RetryAfter;
 
 pub use rule::Rule;
@@ -221,7 +221,7 @@ impl Faults {
     }
 
     /// The script of a stream. `error` makes the protocol's error event.
-    pub fn stream(&self, events: Events, error: fn() -> (Option<&'static str>, String)) -> Script {
+    pub fn stream(&self, events: Events, error: ErrorEvent) -> Script {
         let mut events = events;
         for fault in self.events() {
             events = fault.rewrite(events, error);

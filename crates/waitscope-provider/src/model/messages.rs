@@ -133,7 +133,7 @@ impl Plan {
 }
 
 /// What ends a stream early.
-pub fn stream_error() -> (Option<&'static str>, String) {
+pub fn stream_error(_place: u64) -> (Option<&'static str>, String) {
     let kind = kind_of(529).to_owned();
     let message = "A simulated fault ends this stream.".to_owned();
     let error = StreamEvent::Error { error: Detail { kind, message } };

@@ -236,9 +236,9 @@ fn number(
 }
 
 /// What ends a stream early.
-pub fn stream_error() -> (Option<&'static str>, String) {
+pub fn stream_error(sequence_number: u64) -> (Option<&'static str>, String) {
     let error = StreamEvent::Error {
-        sequence_number: 0,
+        sequence_number,
         code: Some("server_error".to_owned()),
         message: "A simulated fault ends this stream.".to_owned(),
         param: None,

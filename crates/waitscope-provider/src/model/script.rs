@@ -60,6 +60,10 @@ impl Event {
 /// The events of a stream, in the order in which they are due.
 pub type Events = Box<dyn Iterator<Item = Event> + Send>;
 
+/// Makes a protocol's error event: its name and its data. Told its place among the stream's events,
+/// counted from 0.
+pub type ErrorEvent = fn(u64) -> (Option<&'static str>, String);
+
 /// How events are written. The default is what the real APIs send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {

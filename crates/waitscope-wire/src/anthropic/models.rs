@@ -42,6 +42,9 @@ pub struct Model {
     pub display_name: String,
     /// When it was made (RFC 3339).
     pub created_at: String,
+    /// `active`, `deprecated` or `retired`.
+    #[serde(default)]
+    pub lifecycle: String,
 }
 
 impl Model {
@@ -52,6 +55,7 @@ impl Model {
             id: id.to_owned(),
             display_name: id.to_owned(),
             created_at,
+            lifecycle: "active".to_owned(),
         }
     }
 }
@@ -72,8 +76,8 @@ mod tests {
                 List::new(vec![model("a"), model("b")]),
                 concat!(
                     r#"{"data":[{"type":"model","id":"a","display_name":"a","#,
-                    r#""created_at":"2026-10-10T00:00:00Z"},{"type":"model","id":"b","#,
-                    r#""display_name":"b","created_at":"2026-10-10T00:00:00Z"}],"#,
+                    r#""created_at":"2026-10-10T00:00:00Z","lifecycle":"active"},{"type":"model","id":"b","#,
+                    r#""display_name":"b","created_at":"2026-10-10T00:00:00Z","lifecycle":"active"}],"#,
                     r#""has_more":false,"first_id":"a","last_id":"b"}"#,
                 ),
             ),

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use super::{FaultError, Kind, Value};
-use crate::model::script::{Event, Events, Part};
+use crate::model::script::{ErrorEvent, Event, Events, Part};
 
 /// See [`KINDS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,11 +133,7 @@ impl From<Fault> for super::Fault {
 }
 
 impl Fault {
-    pub(super) fn rewrite(
-        self,
-        events: Events,
-        error: fn() -> (Option<&'static str>, String),
-    ) -> Events {
+    pub(super) fn rewrite(self, events: Events, error: ErrorEvent) -> Events {
         match self {
             Self::EndAfter(tokens) => super::connection::up_to(events, tokens),
             Self::NoDone => without(events, Part::End),
@@ -193,14 +189,9 @@ fn without(events: Events, part: Part) -> Events {
     Box::new(events.filter(move |event| event.part != part))
 }
 
-fn with_error(
-    events: Events,
-    tokens: u32,
-    error: fn() -> (Option<&'static str>, String),
-) -> Events {
-    let mut events = events;
+fn with_error(mut events: Events, tokens: u32, error: ErrorEvent) -> Events {
     // The error comes when the next event would have.
-    let (mut seen, mut over) = (0, false);
+    let (mut place, mut seen, mut over) = (0, 0, false);
     Box::new(std::iter::from_fn(move || {
         if over {
             return None;
@@ -210,9 +201,10 @@ fn with_error(
         over = reached || matches!(next.part, Part::Finish | Part::End);
         seen += u32::from(next.part == Part::Token);
         if !over {
+            place += 1;
             return Some(next);
         }
-        let (name, data) = error();
+        let (name, data) = error(place);
         Some(Event { name, ..Event::new(next.due, Part::Noise, data) })
     }))
 }

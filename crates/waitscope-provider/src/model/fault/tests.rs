@@ -20,7 +20,7 @@ fn events() -> Events {
     )
 }
 
-fn error() -> (Option<&'static str>, String) {
+fn error(_place: u64) -> (Option<&'static str>, String) {
     (Some("error"), "boom".to_owned())
 }
 

@@ -263,6 +263,8 @@ impl Usage {
 pub struct InputTokensDetails {
     /// Tokens that the provider had cached.
     pub cached_tokens: u64,
+    /// Tokens that the provider wrote to its cache.
+    pub cache_write_tokens: u64,
 }
 
 /// Kinds of answer tokens.
@@ -319,7 +321,7 @@ mod tests {
             r#""reasoning":{"effort":null,"summary":null},"store":true,"temperature":1.0,"#,
             r#""text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":1.0,"#,
             r#""truncation":"disabled","usage":{"input_tokens":2,"#,
-            r#""input_tokens_details":{"cached_tokens":0},"output_tokens":3,"#,
+            r#""input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"output_tokens":3,"#,
             r#""output_tokens_details":{"reasoning_tokens":0},"total_tokens":5},"#,
             r#""user":null,"metadata":{}}"#,
         );
