@@ -15,7 +15,6 @@ use crate::call::{Call, Visit};
 use crate::edge::Limits;
 use crate::error::ApiError;
 use crate::model::fault::Before;
-use crate::model::fault::connection::Hang;
 use crate::model::script::{ErrorEvent, Events};
 use crate::script_body::ScriptBody;
 use crate::server::App;
@@ -77,13 +76,14 @@ pub(crate) async fn to(
 /// Sends the answer to a call, or what its faults make of it.
 pub(crate) async fn send(mut call: Call, answer: Answer) -> Response {
     let Answer { total, tokens, content } = answer;
-    match call.faults.before() {
+    call.delay(call.faults.delay());
+    let before = call.faults.before();
+    if before.is_some() {
+        call.wait(Duration::ZERO).await;
+    }
+    match before {
         None => {}
-        Some(Before::Hang(Hang::For(wait))) => {
-            call.delay(wait);
-            call.wait(Duration::ZERO).await;
-        }
-        Some(Before::Hang(Hang::Endless)) => {
+        Some(Before::Hang) => {
             call.app.stop.cancelled().await;
             return aborted(call);
         }
@@ -97,6 +97,8 @@ pub(crate) async fn send(mut call: Call, answer: Answer) -> Response {
     let mut response = match content {
         Content::Whole(body) => whole(call, total, tokens, body).await,
         Content::Stream(events, error) => {
+            // Not even the head comes sooner.
+            call.wait(Duration::ZERO).await;
             let script = call.faults.stream(events, error);
             stream_head(ScriptBody::stream(call, script, tokens))
         }

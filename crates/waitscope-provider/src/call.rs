@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::HeaderName;
+use http::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 use waitscope_serve::{CLIENT_LEFT, Wire};
 use waitscope_stats::draw::Draws;
@@ -35,10 +35,12 @@ pub(crate) struct Visit {
 impl Visit {
     /// Reads the head of a request.
     pub(crate) fn of(request: &Request) -> Self {
-        let header = request.headers().get(FAULT_HEADER);
+        let headers: Vec<&[u8]> =
+            request.headers().get_all(FAULT_HEADER).iter().map(HeaderValue::as_bytes).collect();
         Self {
             wire: request.extensions().get::<Wire>().cloned(),
-            faults: header.map(|value| asked_faults(value.as_bytes())),
+            // Several headers of one name mean the same as one with commas (RFC 9110, 5.3).
+            faults: (!headers.is_empty()).then(|| asked_faults(&headers.join(&b','))),
             chunked: request.version() == http::Version::HTTP_11,
         }
     }

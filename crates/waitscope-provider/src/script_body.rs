@@ -20,6 +20,9 @@ use waitscope_serve::Wire;
 use crate::call::Call;
 use crate::model::script::{Ending, Part, Piece, Script};
 
+/// How many pieces that are due are written before other connections get their turn.
+const WRITES_PER_TURN: usize = 64;
+
 /// A body under way.
 pub(crate) struct ScriptBody {
     pieces: Box<dyn Iterator<Item = Piece> + Send>,
@@ -103,7 +106,7 @@ impl ScriptBody {
     /// Writes pieces until the next one is not due yet.
     fn poll_chunks(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(wire) = self.call.wire.clone() else { return Poll::Ready(Ok(())) };
-        loop {
+        for _ in 0..WRITES_PER_TURN {
             if let Path::Chunks { unsent, .. } = &mut self.path {
                 ready!(unsent.poll_send(&wire, context))?;
             }
@@ -116,6 +119,9 @@ impl ScriptBody {
             self.note(&piece, due);
             ready!(sent)?;
         }
+        // Streams without waits must not keep the others from theirs.
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn note(&mut self, piece: &Piece, due: Instant) {

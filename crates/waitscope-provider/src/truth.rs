@@ -2,7 +2,8 @@
 //! line a call, so that a client on the same machine can be held against it.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Read as _, Write as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -18,6 +19,8 @@ use crate::model::fault::Faults;
 const WRITES_HELD: usize = 256;
 /// Lines that wait for the disk; more are lost and counted, so that a slow disk delays no call.
 const LINES_WAITING: usize = 65_536;
+/// How each line begins.
+const LINE_START: &[u8; 8] = br#"{"call":"#;
 /// How long a line may wait for company before it is written out.
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
 
@@ -68,6 +71,7 @@ enum Line {
 impl TruthLog {
     /// Creates the file, or empties it, and starts the thread that writes it.
     pub(crate) fn create(path: &Path) -> io::Result<(Self, Writer)> {
+        check_target(path)?;
         let file = File::create(path)?;
         let (lines, waiting) = sync_channel(LINES_WAITING);
         let path = path.display().to_string();
@@ -116,6 +120,23 @@ impl TruthLog {
         if self.lines.try_send(line).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+/// Refuses to empty a file that is something else, and to wait for the reader of a pipe.
+fn check_target(path: &Path) -> io::Result<()> {
+    let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
+    let refuse = |problem: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    if metadata.file_type().is_fifo() {
+        return refuse("it is a pipe, and its reader would hold the provider: name a file");
+    }
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(());
+    }
+    let mut start = [0; LINE_START.len()];
+    match File::open(path)?.read_exact(&mut start) {
+        Ok(()) if start == *LINE_START => Ok(()),
+        _ => refuse("it is there and no truth log: move it away, or name another file"),
     }
 }
 

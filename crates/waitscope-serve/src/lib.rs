@@ -84,8 +84,10 @@ pub async fn serve(
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
     let connections = TaskTracker::new();
+    let cut = CancellationToken::new();
     let start = |stream| {
-        connections.spawn(connection::run(stream, handler.clone(), stop.clone(), patience));
+        let serving = connection::run(stream, handler.clone(), stop.clone(), patience);
+        connections.spawn(cut.clone().run_until_cancelled_owned(serving));
     };
     loop {
         tokio::select! {
@@ -99,10 +101,14 @@ pub async fn serve(
     }
     waiting(listener.into_std()?).for_each(start);
     connections.close();
-    Ok(tokio::select! {
+    let drained = tokio::select! {
         () = connections.wait() => Drained::Clean,
         () = tokio::time::sleep(patience.drain) => Drained::Cut,
-    })
+    };
+    // Whoever is cut is dropped before this returns, so that what counts requests has counted all.
+    cut.cancel();
+    connections.wait().await;
+    Ok(drained)
 }
 
 /// The connections that the kernel holds ready to be accepted, which closing the listener would

@@ -71,6 +71,9 @@ pub enum FaultError {
     /// A value that is not taken.
     #[error("`{0}` is no fault: {1} takes no value")]
     NoValue(String, &'static str),
+    /// The same fault again: it would only be nested in itself.
+    #[error("the fault `{0}` is given twice: once is enough")]
+    Twice(String),
     /// Nothing at all.
     #[error("a fault is missing: use {names}", names = known_names())]
     Missing,
@@ -152,7 +155,15 @@ impl FromStr for Faults {
     type Err = FaultError;
 
     fn from_str(text: &str) -> Result<Self, FaultError> {
-        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Self)
+        let mut faults = Self::default();
+        for fault in text.split(',') {
+            let fault: Fault = fault.parse()?;
+            if faults.has_kind_of(&fault) {
+                return Err(FaultError::Twice(fault.name()));
+            }
+            faults.0.push(fault);
+        }
+        Ok(faults)
     }
 }
 
@@ -163,6 +174,14 @@ impl fmt::Display for Faults {
             write!(formatter, "{comma}{fault}")?;
         }
         Ok(())
+    }
+}
+
+impl Fault {
+    /// Its name, without its value.
+    fn name(&self) -> String {
+        let text = self.to_string();
+        text.split('=').next().unwrap_or_default().to_owned()
     }
 }
 
@@ -181,7 +200,7 @@ impl fmt::Display for Fault {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Before {
     /// The connection stays open and silent.
-    Hang(connection::Hang),
+    Hang,
     /// The connection is reset.
     Reset,
     /// An error is answered, with what it says about trying again.
@@ -189,9 +208,22 @@ pub enum Before {
 }
 
 impl Faults {
-    /// Adds more.
+    /// Adds more; of one kind the first one counts.
     pub fn extend(&mut self, more: &Self) {
-        self.0.extend_from_slice(&more.0);
+        for fault in &more.0 {
+            if !self.has_kind_of(fault) {
+                self.0.push(fault.clone());
+            }
+        }
+    }
+
+    fn has_kind_of(&self, fault: &Fault) -> bool {
+        self.0.iter().any(|other| other.name() == fault.name())
+    }
+
+    /// How much later than planned everything is.
+    pub fn delay(&self) -> Duration {
+        self.connection().filter_map(connection::Fault::delay).sum()
     }
 
     /// Whether there is none.

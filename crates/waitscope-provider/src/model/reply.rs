@@ -182,49 +182,71 @@ fn ends(text: &str, tokens: u32) -> Box<[u32]> {
 
 /// Arguments that fit a tool's schema: what is required is filled in, texts with the question.
 fn arguments(schema: Option<&Value>, question: &str) -> String {
-    match schema.map(|schema| example(schema, question, SCHEMA_DEPTH)) {
+    match schema.map(|schema| Filler { root: schema, question }.example(schema, SCHEMA_DEPTH)) {
         Some(value @ Value::Object(_)) => value.to_string(),
         _ => "{}".to_owned(),
     }
 }
 
-/// A value that fits a JSON Schema, as far as it says its type plainly.
-fn example(schema: &Value, question: &str, depth: usize) -> Value {
-    if depth == 0 {
-        return Value::Null;
-    }
-    if let Some(value) = schema.get("const").or_else(|| schema.get("default")) {
-        return value.clone();
-    }
-    if let Some(first) = schema.get("enum").and_then(|values| values.get(0)) {
-        return first.clone();
-    }
-    for choice in ["anyOf", "oneOf", "allOf"] {
-        if let Some(first) = schema.get(choice).and_then(|choices| choices.get(0)) {
-            return example(first, question, depth - 1);
-        }
-    }
-    let kind = schema.get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
-    match kind {
-        Some("string") => json!(question.chars().take(60).collect::<String>()),
-        Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or(json!(1)),
-        Some("boolean") => json!(true),
-        Some("null") => Value::Null,
-        Some("array") => match schema.get("items") {
-            Some(items) => json!([example(items, question, depth - 1)]),
-            None => json!([]),
-        },
-        _ => Value::Object(properties(schema, question, depth)),
-    }
+/// Fills in a JSON Schema.
+struct Filler<'a> {
+    /// What `$ref` points into.
+    root: &'a Value,
+    question: &'a str,
 }
 
-/// The required properties of an object; all of them when it does not say which.
-fn properties(schema: &Value, question: &str, depth: usize) -> Map<String, Value> {
-    let required = schema.get("required").and_then(Value::as_array);
-    let wanted = |name: &str| required.is_none_or(|names| names.iter().any(|n| n == name));
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let properties = properties.into_iter().flatten().filter(|(name, _)| wanted(name));
-    properties.map(|(name, schema)| (name.clone(), example(schema, question, depth - 1))).collect()
+impl Filler<'_> {
+    /// A value that fits a schema, as far as it says its type plainly.
+    fn example(&self, schema: &Value, depth: usize) -> Value {
+        if depth == 0 {
+            return Value::Null;
+        }
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            let target = reference.strip_prefix('#').and_then(|at| self.root.pointer(at));
+            return target.map_or(Value::Null, |target| self.example(target, depth - 1));
+        }
+        if let Some(value) = schema.get("const").or_else(|| schema.get("default")) {
+            return value.clone();
+        }
+        if let Some(first) = schema.get("enum").and_then(|values| values.get(0)) {
+            return first.clone();
+        }
+        for choice in ["anyOf", "oneOf", "allOf"] {
+            if let Some(first) = schema.get(choice).and_then(|choices| choices.get(0)) {
+                return self.example(first, depth - 1);
+            }
+        }
+        let kind =
+            schema.get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
+        match kind {
+            Some("string") => json!(self.question.chars().take(60).collect::<String>()),
+            Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or(json!(1)),
+            Some("boolean") => json!(true),
+            Some("null") => Value::Null,
+            Some("array") => match schema.get("items") {
+                Some(items) => json!([self.example(items, depth - 1)]),
+                None => json!([]),
+            },
+            _ => Value::Object(self.properties(schema, depth)),
+        }
+    }
+
+    /// The required properties of an object; all of them when it does not say which.
+    fn properties(&self, schema: &Value, depth: usize) -> Map<String, Value> {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let fill = |schema: &Value| self.example(schema, depth - 1);
+        let Some(required) = schema.get("required").and_then(Value::as_array) else {
+            let all = properties.into_iter().flatten();
+            return all.map(|(name, schema)| (name.clone(), fill(schema))).collect();
+        };
+        let names = required.iter().filter_map(Value::as_str);
+        names
+            .map(|name| {
+                let schema = properties.and_then(|properties| properties.get(name));
+                (name.to_owned(), schema.map_or(Value::Null, fill))
+            })
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -259,6 +281,15 @@ mod tests {
         for (schema, expected) in [
             (Some(schema), json!({"city": "Bern?", "unit": "celsius", "days": 3, "tags": [true]})),
             (Some(json!({"properties": {"a": {"type": "null"}}})), json!({"a": null})),
+            (
+                Some(json!({"$defs": {"C": {"enum": ["red"]}}, "required": ["c", "d"],
+                    "properties": {"c": {"$ref": "#/$defs/C"}}})),
+                json!({"c": "red", "d": null}),
+            ),
+            (
+                Some(json!({"properties": {"a": {"$ref": "#/properties/a"}, "b": {"$ref": "x"}}})),
+                json!({"a": null, "b": null}),
+            ),
             (Some(json!(true)), json!({})),
             (None, json!({})),
         ] {

@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use axum::Json;
@@ -127,7 +127,7 @@ impl Call {
         observed: &mut Observer,
     ) -> Result<(), Broken> {
         let (pieces, unsent) = mpsc::channel(MOST_UNSENT);
-        let mut answer = Response::new(Body::new(Passing(unsent)));
+        let mut answer = Response::new(Body::new(Passing { pieces: unsent, broken: None }));
         *answer.status_mut() = response.status();
         *answer.headers_mut() = headers::of_answer(response.headers());
         head.send(answer).map_err(|_| Broken::ClientLeft)?;
@@ -182,7 +182,12 @@ fn judge(
 
 /// An answer's body on its way to the client. An error in it breaks the connection, as the
 /// upstream's was.
-struct Passing(mpsc::Receiver<io::Result<Bytes>>);
+struct Passing {
+    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    /// An error that is told at the next poll: until then hyper writes what it holds, which an
+    /// error makes it drop.
+    broken: Option<io::Error>,
+}
 
 impl http_body::Body for Passing {
     type Data = Bytes;
@@ -192,7 +197,17 @@ impl http_body::Body for Passing {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        self.0.poll_recv(context).map(|piece| Some(piece?.map(Frame::data)))
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        match ready!(self.pieces.poll_recv(context)) {
+            Some(Err(error)) => {
+                self.broken = Some(error);
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            piece => Poll::Ready(piece.map(|piece| piece.map(Frame::data))),
+        }
     }
 }
 

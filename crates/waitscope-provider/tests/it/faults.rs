@@ -189,3 +189,30 @@ async fn a_timeline_comes_and_goes() {
     seen.dedup();
     assert_eq!(seen, [503, 418]);
 }
+
+#[tokio::test]
+async fn several_headers_are_joined() {
+    let provider = Provider::start(instant());
+    let request = provider.request(Method::POST, "/v1/embeddings");
+    let request = request.body(embeddings(&json!({})).to_string());
+    let request = request.header("x-waitscope-fault", "status=503");
+    let answer = provider.send(request.header("x-waitscope-fault", "retry-after=7")).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("7")));
+}
+
+#[tokio::test]
+async fn thousands_of_faults_are_refused() {
+    let provider = Provider::start(instant());
+    let many = vec!["no-done"; 5_000].join(",");
+    let body = chat(&json!({"stream": true}));
+    assert_eq!(ask(&provider, &many, "/v1/chat/completions", &body).await.status, 400);
+    assert_eq!(ask(&provider, "none", "/v1/chat/completions", &body).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_late_error_is_an_error() {
+    let provider = Provider::start(Config::default());
+    let fault = "hang=200ms,status=503";
+    let late = ask(&provider, fault, "/v1/embeddings", &embeddings(&json!({}))).await;
+    assert!(late.status == 503 && late.took >= Duration::from_millis(200), "{late:?}");
+}

@@ -116,3 +116,48 @@ async fn lateness_is_told_with_and_without_a_log() {
     let provider = waitscope_provider::Provider::builder().log("/nowhere/truth.jsonl").start();
     assert!(provider.is_err());
 }
+
+#[test]
+fn other_files_and_pipes_are_not_written_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = |path: &Path| waitscope_provider::Provider::builder().log(path).start();
+    let recording = directory.path().join("recording.jsonl");
+    #[expect(clippy::disallowed_methods, reason = "nothing else runs yet")]
+    std::fs::write(&recording, "{\"latency_ms\": 5}\n").unwrap();
+    assert!(start(&recording).unwrap_err().to_string().contains("no truth log"));
+    assert_eq!(recording.metadata().unwrap().len(), 18);
+    let pipe = directory.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(start(&pipe).unwrap_err().to_string().contains("pipe"));
+    let log = directory.path().join("truth.jsonl");
+    #[expect(clippy::disallowed_methods, reason = "nothing else runs yet")]
+    std::fs::write(&log, "{\"call\":1,\"part\":true}\n").unwrap();
+    assert!(start(&log).is_ok(), "a log of an earlier run is emptied");
+}
+
+/// A call that is cut when the provider stops is in the log and in the last word.
+#[tokio::test]
+async fn what_is_cut_at_the_end_is_logged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("truth.jsonl");
+    let config = Config { log: Some(path.clone()), ..Config::default() };
+    let listener = waitscope_serve::bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let patience = waitscope_serve::Patience {
+        drain: Duration::from_millis(100),
+        ..waitscope_serve::Patience::default()
+    };
+    let provider = waitscope_provider::Provider::new(config).unwrap();
+    let serving = tokio::spawn(provider.serve(listener, stop.clone(), patience));
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = b"GET /v1/stream?ttft=0&tokens=3000&tok_ms=100 HTTP/1.1\r\nHost: x\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stop.cancel();
+    let (drained, summary) = serving.await.unwrap().unwrap();
+    assert_eq!((drained, summary.calls), (waitscope_serve::Drained::Cut, 1));
+    let lines = lines(&path);
+    assert_eq!(lines.len(), 1);
+    assert!(!numbers(&lines[0], "written_us").is_empty(), "{}", lines[0]);
+}

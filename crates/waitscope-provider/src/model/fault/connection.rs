@@ -111,8 +111,15 @@ impl From<Fault> for super::Fault {
 impl Fault {
     pub(super) fn before(&self) -> Option<Before> {
         match self {
-            Self::Hang(hang) => Some(Before::Hang(*hang)),
+            Self::Hang(Hang::Endless) => Some(Before::Hang),
             Self::Reset => Some(Before::Reset),
+            _ => None,
+        }
+    }
+
+    pub(super) fn delay(&self) -> Option<Duration> {
+        match self {
+            Self::Hang(Hang::For(wait)) => Some(*wait),
             _ => None,
         }
     }

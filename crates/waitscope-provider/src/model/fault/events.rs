@@ -214,7 +214,7 @@ fn spoiled(events: Events, tokens: u32, spoil: fn(String) -> String) -> Events {
     let mut seen = 0;
     Box::new(events.map(move |event| {
         seen += u32::from(event.part == Part::Token);
-        if event.part == Part::Token && seen == tokens + 1 {
+        if event.part == Part::Token && seen.checked_sub(1) == Some(tokens) {
             return Event { data: spoil(event.data), ..event };
         }
         event

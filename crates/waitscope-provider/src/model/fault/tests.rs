@@ -157,12 +157,12 @@ fn what_comes_before_an_answer() {
     let before = |faults: &str| faults.parse::<Faults>().unwrap().before();
     for (faults, expected) in [
         ("crlf", None),
-        ("hang", Some(Before::Hang(connection::Hang::Endless))),
-        ("hang=5s", Some(Before::Hang(connection::Hang::For(Duration::from_secs(5))))),
+        ("hang", Some(Before::Hang)),
+        ("hang=5s", None),
+        ("hang=5s,status=503", Some(Before::Refuse(503, vec![]))),
         ("reset", Some(Before::Reset)),
         ("status=503,reset", Some(Before::Reset)),
         ("status=503", Some(Before::Refuse(503, vec![]))),
-        ("status=503,status=500", Some(Before::Refuse(503, vec![]))),
         ("retry-after=7", Some(Before::Refuse(429, vec![RetryAfter::Seconds(7)]))),
         (
             "retry-after=malformed, status=529, should-retry=false, retry-after-ms=3",
@@ -211,6 +211,8 @@ fn senseless_faults_are_refused() {
         ("pause-after=1:2", "such as pause-after=5:10s"),
         ("retry-after=soon", "date:DURATION"),
         ("RESET", "unknown fault"),
+        ("crlf,no-done,crlf", "`crlf` is given twice"),
+        ("cut-after=1,cut-after=2", "`cut-after` is given twice"),
     ] {
         let error = text.parse::<Faults>().unwrap_err().to_string();
         assert!(error.contains(hint), "{text}: {error}");
@@ -244,4 +246,20 @@ fn phases_hold_in_their_time() {
         assert!(error.contains("at 30s for 20s: outage"), "{text}: {error}");
     }
     assert!("at 1s: explode".parse::<Phase>().unwrap_err().to_string().contains("explode"));
+}
+
+#[test]
+fn of_one_kind_the_first_one_counts() {
+    let mut faults: Faults = "status=503,hang=2s".parse().unwrap();
+    faults.extend(&"status=500,hang=1s,crlf".parse().unwrap());
+    assert_eq!(faults.to_string(), "status=503,hang=2000ms,crlf");
+    assert_eq!(faults.delay(), Duration::from_secs(2));
+}
+
+#[test]
+fn the_largest_number_of_tokens_is_one_that_never_comes() {
+    for fault in ["bad-json-after", "truncated-json-after", "cut-after", "error-after"] {
+        let (pieces, _) = pieces(&format!("{fault}={}", u32::MAX));
+        assert!(pieces.len() >= 5, "{fault}");
+    }
 }
