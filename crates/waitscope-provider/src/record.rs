@@ -89,7 +89,15 @@ pub async fn serve(
     let (calls, cut) = (TaskTracker::new(), CancellationToken::new());
     let recorder = Arc::new(Recorder { client, options, log, calls, cut });
     let router = Router::new().fallback(exchange::forward).with_state(Arc::clone(&recorder));
-    let drained = waitscope_serve::serve(listener, router, stop, Patience::default()).await?;
+    let patience = Patience::default();
+    // Noted as cut a moment before the server drops them, which looks like a client that leaves.
+    let (stopped, cut) = (stop.clone(), recorder.cut.clone());
+    tokio::spawn(async move {
+        stopped.cancelled().await;
+        tokio::time::sleep(patience.drain.saturating_sub(NOTING)).await;
+        cut.cancel();
+    });
+    let drained = waitscope_serve::serve(listener, router, stop, patience).await?;
     recorder.calls.close();
     if drained == Drained::Clean {
         // Their clients have all they wanted: what is left is to read the end.
