@@ -93,7 +93,7 @@ impl Wire {
         self.0.broken.store(true, Ordering::Relaxed);
     }
 
-    /// The peeked state of the receive buffer: whether the client has sent what is not read yet.
+    /// Whether the client has sent what is not read yet: the kernel is asked.
     pub(crate) fn has_bytes(&self) -> bool {
         let mut byte = [std::mem::MaybeUninit::uninit()];
         let peek = |stream| SockRef::from(stream).peek(&mut byte);
