@@ -220,13 +220,9 @@ def check_customer(db: sqlite3.Connection, new: NewTicket) -> None:
         raise HTTPException(404, f"there is no customer {new.customer_id}")
 
 
-def save(db: sqlite3.Connection, new: NewTicket, answers: dict[str, Any]) -> Ticket:
-    """Stores a ticket with everything that the provider said about it."""
-    db.execute("BEGIN IMMEDIATE")  # No other writer takes the same number.
-    (number,) = db.execute(
-        "SELECT coalesce(max(number), ?) + 1 FROM tickets", [LAST_OLD_NUMBER]
-    ).fetchone()
-    ticket = Ticket(
+def complete(number: int, new: NewTicket, answers: dict[str, Any]) -> Ticket:
+    """A ticket with everything that the provider said about it."""
+    return Ticket(
         ticket_id=f"T-{number}",
         customer_id=new.customer_id,
         subject=new.subject,
@@ -237,6 +233,15 @@ def save(db: sqlite3.Connection, new: NewTicket, answers: dict[str, Any]) -> Tic
         draft_reply=answers["draft_reply"],
         embedding_version=EMBED_MODEL,
     )
+
+
+def save(db: sqlite3.Connection, new: NewTicket, answers: dict[str, Any]) -> Ticket:
+    """Stores a ticket under the next number."""
+    db.execute("BEGIN IMMEDIATE")  # No other writer takes the same number.
+    (number,) = db.execute(
+        "SELECT coalesce(max(number), ?) + 1 FROM tickets", [LAST_OLD_NUMBER]
+    ).fetchone()
+    ticket = complete(number, new, answers)
     row = (number, ticket.model_dump_json(), answers["embed"].tobytes())
     db.execute("INSERT INTO tickets VALUES (?, ?, ?)", row)
     return ticket

@@ -6,9 +6,11 @@ import os
 import select
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -26,6 +28,8 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 Environment = Mapping[str, str]
 StartProvider = Callable[..., str]
 StartIntake = Callable[..., str]
+StartTickets = Callable[..., str]
+MakeDatabase = Callable[[str], str]
 
 
 def waitscope_binary() -> Path:
@@ -97,3 +101,56 @@ def start_intake() -> Iterator[StartIntake]:
             return servers.enter_context(running(command, environment))
 
         yield start
+
+
+@pytest.fixture
+def start_tickets() -> Iterator[StartTickets]:
+    """Starts `waitscope tickets` in front of this provider, with these settings."""
+    with ExitStack() as servers:
+
+        def start(provider_url: str, **settings: str) -> str:
+            command = [str(waitscope_binary()), "tickets", "--port", "0", "--exit-with-stdin"]
+            environment = {**settings, "PROVIDER_URL": provider_url, "RUST_LOG": "warn"}
+            return servers.enter_context(running(command, environment))
+
+        yield start
+
+
+@pytest.fixture
+def make_database(tmp_path: Path) -> Iterator[MakeDatabase]:
+    """Makes a new, empty database of this kind, `sqlite` or `postgres`, and gives its URL. It ends
+    with the test."""
+    with ExitStack() as databases:
+
+        def make(kind: str) -> str:
+            if kind == "sqlite":
+                return f"sqlite:{tmp_path / 'tickets.db'}"
+            return databases.enter_context(scratch_database())
+
+        yield make
+
+
+@contextmanager
+def scratch_database() -> Iterator[str]:
+    """A database on the PostgreSQL server that the environment names."""
+    server = os.environ.get("WAITSCOPE_TEST_POSTGRES")
+    assert server, (
+        "WAITSCOPE_TEST_POSTGRES must name a PostgreSQL server; run the tests with "
+        "`cargo xtask test`, or behind `cargo xtask with-postgres --`"
+    )
+    name = f"scratch_{uuid.uuid4().hex}"
+    psql(server, f"CREATE DATABASE {name} TEMPLATE template0")
+    try:
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+    finally:
+        psql(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def psql(server: str, sql: str) -> None:
+    """Does something on a server. Its password is not shown to everybody on the machine."""
+    url = urlsplit(server)
+    password = url.password or ""
+    without = url._replace(netloc=url.netloc.replace(f":{password}@", "@")).geturl()
+    command = ["psql", "--no-psqlrc", "--quiet", "--dbname", without, "--command", sql]
+    environment = {**os.environ, "PGPASSWORD": unquote(password)}
+    subprocess.run(command, check=True, env=environment, timeout=START_TIMEOUT_S)

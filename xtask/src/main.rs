@@ -9,6 +9,7 @@ mod project;
 mod steps;
 mod summary;
 mod test;
+mod with_postgres;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,7 @@ enum Task {
     Test(test::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
+    WithPostgres(with_postgres::Args),
     #[command(hide = true)]
     BenchClient(bench::ClientArgs),
 }
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Task::Test(args) => test::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::WithPostgres(args) => with_postgres::run(&args),
         Task::BenchClient(args) => bench::run_client(&args),
     };
     done.unwrap_or_else(|error| {

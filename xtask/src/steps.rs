@@ -4,6 +4,7 @@ mod cargo_check;
 mod debian;
 mod fault_table;
 mod node;
+mod postgres;
 mod pytest;
 mod tool;
 mod venv;
@@ -32,6 +33,7 @@ const STEPS: &[Step] = &[
     cargo_check::CLIPPY,
     venv::STEP,
     node::SETUP,
+    postgres::SETUP,
     cargo_check::BUILD,
     node::TESTS,
     pytest::STEP,
@@ -107,7 +109,7 @@ mod tests {
         };
         check(&[], &names());
         check(&["fmt"], &["fmt"]);
-        check(&["pytest"], &["setup-venv", "build", "pytest"]);
+        check(&["pytest"], &["setup-venv", "setup-postgres", "build", "pytest"]);
         check(&["node-tests"], &["setup-node", "build", "node-tests"]);
         check(&["deny", "fmt"], &["fmt", "setup-deny", "deny"]);
     }

@@ -14,8 +14,8 @@ use crate::summary::{Outcome, Summary};
 ///
 /// All steps run, also after one has failed, and everything that they start is stopped. What
 /// they install goes below the target directory, except for the packages of Node, which are beside
-/// the Node tests, and for Debian's python3-venv, nodejs and npm, which are installed when they are
-/// missing and this is root.
+/// the Node tests, and for Debian's python3-venv, nodejs, npm and postgresql, which are installed
+/// when they are missing and this is root.
 #[derive(Debug, clap::Args)]
 #[command(after_help = steps::help())]
 pub(crate) struct Args {

@@ -1,10 +1,8 @@
 //! The `OpenAPI` document, made from the same types that read requests and write answers.
-//!
-//! Source: `OpenAPI` Specification 3.1, whose schemas are JSON Schema 2020-12.
 
-use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use waitscope_serve::openapi::schema_settings;
 use waitscope_wire::{anthropic, openai};
 
 use crate::model::fault::kinds;
@@ -155,11 +153,7 @@ fn mode_schema(_: &mut SchemaGenerator) -> Schema {
 
 /// The whole document.
 pub(crate) fn document() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
-    let mut generator = settings.into_generator();
+    let mut generator = schema_settings().into_generator();
     let mut paths = Map::new();
     for operation in operations() {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
@@ -232,27 +226,14 @@ fn parameters(operation: &Operation) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use waitscope_serve::openapi::dangling_references;
 
-    /// Every `$ref` of a document leads somewhere.
-    fn check_references(document: &Value, value: &Value) {
-        match value {
-            Value::Object(fields) => {
-                if let Some(Value::String(reference)) = fields.get("$ref") {
-                    let pointer = reference.strip_prefix('#').unwrap();
-                    assert!(document.pointer(pointer).is_some(), "{reference}");
-                }
-                fields.values().for_each(|value| check_references(document, value));
-            }
-            Value::Array(items) => items.iter().for_each(|value| check_references(document, value)),
-            _ => {}
-        }
-    }
+    use super::*;
 
     #[test]
     fn the_document_holds_together() {
         let document = document();
-        check_references(&document, &document);
+        assert_eq!(dangling_references(&document), [] as [&str; 0]);
         let chat = &document["paths"]["/v1/chat/completions"]["post"];
         let request = &chat["requestBody"]["content"]["application/json"]["schema"];
         let name = request["$ref"].as_str().unwrap().rsplit('/').next().unwrap();

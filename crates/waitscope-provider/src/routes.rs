@@ -2,7 +2,6 @@
 
 mod admin;
 pub(crate) mod chat;
-mod docs;
 pub(crate) mod embeddings;
 pub(crate) mod messages;
 mod models;
@@ -19,6 +18,7 @@ use waitscope_wire::openai::error::{Body, Detail};
 
 use crate::edge::Edge;
 use crate::error::ApiError;
+use crate::openapi;
 use crate::server::App;
 
 /// All routes.
@@ -37,8 +37,7 @@ pub(crate) fn all(app: Arc<App>) -> Edge {
         .route("/add", post(request_log::add))
         .route("/stats", get(request_log::stats))
         .route("/reset", post(request_log::reset))
-        .route("/openapi.json", get(docs::document))
-        .merge(docs::pages())
+        .merge(waitscope_serve::openapi::routes(&openapi::document()))
         .route("/health", get(admin::health))
         .route("/metrics", get(admin::metrics))
         .route("/admin/stats", get(admin::stats))

@@ -1,13 +1,15 @@
 //! The HTTP server shell under waitscope's own servers: bind, serve, drain.
 //!
-//! It decides nothing about routes. The listener, the handler and the stop token are passed in,
-//! so that a server can be started by the binary, by a test and by another server alike.
+//! It decides nothing about routes, but for the two with which an API describes itself: see
+//! [`openapi`]. The listener, the handler and the stop token are passed in, so that a server can be
+//! started by the binary, by a test and by another server alike.
 //! `axum::serve` is not used: it sets no timer, so a client that sends half a request head would
 //! hold its connection for ever.
 
 mod body;
 mod connection;
 mod listen;
+pub mod openapi;
 mod wire;
 
 use std::convert::Infallible;

@@ -1,12 +1,18 @@
 //! The settings of the service, checked when they are read.
 
+mod client_key;
+mod database_url;
+
 use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use http::{HeaderValue, Uri};
+
+pub use client_key::ClientKey;
+pub use database_url::{DatabaseUrl, PostgresUrl};
 
 /// Everything that can be set. The number of event loops is the number of listeners that
 /// [`run`](crate::run) is given.
@@ -16,13 +22,17 @@ pub struct Config {
     pub intake_mode: IntakeMode,
     /// Where the tickets are kept.
     pub database_url: DatabaseUrl,
+    /// Whether connections are kept for the next use; otherwise each use opens one of its own.
+    pub db_pool: bool,
     /// Connections in the database pool of each event loop.
     pub db_pool_size: NonZeroU32,
-    /// How long a request waits for a free connection, and for another writer of the database,
-    /// before it is answered with 503.
+    /// How long a request waits for a free connection, for another writer of the database, and for
+    /// the answer to a statement, before it is answered with 503.
     pub db_pool_timeout: Duration,
     /// Worker threads of each event loop; only [`IntakeMode::Thread`] has any.
     pub threads: NonZeroU16,
+    /// What clients must send as `X-API-Key`; anybody is served when there is none.
+    pub api_key: Option<ClientKey>,
     /// Any OpenAI-compatible API.
     pub provider_url: ProviderUrl,
     /// Sent as a bearer token, when there is one.
@@ -46,9 +56,11 @@ impl Default for Config {
         Self {
             intake_mode: IntakeMode::Async,
             database_url: DatabaseUrl::Sqlite(PathBuf::from("tickets.db")),
+            db_pool: true,
             db_pool_size: POOL_SIZE,
             db_pool_timeout: Duration::from_secs(5),
             threads: THREADS,
+            api_key: None,
             provider_url: ProviderUrl("http://127.0.0.1:8300/v1".into()),
             provider_api_key: None,
             provider_timeout: Duration::from_secs(30),
@@ -105,53 +117,6 @@ impl FromStr for IntakeMode {
             let known = Self::ALL.map(Self::name).join(", ");
             InvalidSetting(format!("unknown intake mode `{text}`; the known ones are {known}"))
         })
-    }
-}
-
-/// Where the tickets are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DatabaseUrl {
-    /// One file, made when it is missing.
-    Sqlite(PathBuf),
-}
-
-impl DatabaseUrl {
-    /// The `SQLite` file at `path`.
-    pub fn sqlite(path: impl AsRef<Path>) -> Self {
-        Self::Sqlite(path.as_ref().to_owned())
-    }
-}
-
-impl fmt::Display for DatabaseUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
-        }
-    }
-}
-
-impl FromStr for DatabaseUrl {
-    type Err = InvalidSetting;
-
-    /// Reads `sqlite:FILE` and `sqlite://FILE`. The text is never repeated in the error: a
-    /// database URL may hold a password.
-    fn from_str(text: &str) -> Result<Self, InvalidSetting> {
-        let Some(rest) = text.strip_prefix("sqlite:") else {
-            return Err(InvalidSetting("write the database as sqlite:FILE".into()));
-        };
-        let file = rest.strip_prefix("//").unwrap_or(rest);
-        if file.is_empty() || file == ":memory:" {
-            return Err(InvalidSetting(
-                "the database must be a file, which several connections can share: sqlite:FILE"
-                    .into(),
-            ));
-        }
-        if file.contains('?') {
-            return Err(InvalidSetting(
-                "write the database as sqlite:FILE, without options".into(),
-            ));
-        }
-        Ok(Self::sqlite(file))
     }
 }
 
@@ -248,7 +213,7 @@ impl FromStr for ApiKey {
 mod tests {
     use super::*;
 
-    fn check<T: FromStr<Err = InvalidSetting> + fmt::Display>(
+    pub(super) fn check<T: FromStr<Err = InvalidSetting> + fmt::Display>(
         cases: &[(&str, Result<&str, &str>)],
     ) {
         for (text, expected) in cases {
@@ -269,21 +234,6 @@ mod tests {
             ("Async", Err("async, thread, blocking")),
             ("", Err("unknown intake mode ``")),
         ]);
-    }
-
-    #[test]
-    fn database_urls() {
-        check::<DatabaseUrl>(&[
-            ("sqlite:tickets.db", Ok("sqlite:tickets.db")),
-            ("sqlite://tickets.db", Ok("sqlite:tickets.db")),
-            ("sqlite:///var/lib/tickets.db", Ok("sqlite:/var/lib/tickets.db")),
-            ("sqlite::memory:", Err("must be a file")),
-            ("sqlite:", Err("must be a file")),
-            ("sqlite:a.db?mode=rwc", Err("without options")),
-            ("tickets.db", Err("sqlite:FILE")),
-        ]);
-        let secret = "postgres://me:s3cret@db/x".parse::<DatabaseUrl>().unwrap_err();
-        assert!(!secret.to_string().contains("s3cret"), "{secret}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The intake of a ticket: check the customer, ask the provider three things, save.
 
+use std::future::Future;
 use std::sync::Arc;
 
-use crate::domain::{AiWork, NewTicket, Ticket, TicketId};
+use crate::domain::{AiWork, NewTicket, PageRequest, Ticket, TicketId, TicketPage};
 use crate::provider_client::{Classify, DraftReply, Embed, ProviderClient, ProviderError};
 use crate::state::State;
 use crate::store::StoreError;
@@ -17,7 +18,8 @@ pub(crate) enum IntakeError {
     Provider(#[from] ProviderError),
 }
 
-/// Takes a ticket in. It is saved with all of its AI work, or not at all.
+/// Takes a ticket in. It is saved with all of its AI work, or not at all. Under an idempotency key
+/// that has opened a ticket before, that one is the answer.
 pub(crate) async fn create(
     state: State,
     new: NewTicket,
@@ -38,12 +40,30 @@ pub(crate) async fn find(
     id: TicketId,
     trail: Arc<Trail>,
 ) -> Result<Option<Ticket>, StoreError> {
+    let asked = state.clone();
+    let found = async move { asked.0.store.find(id, &trail).await };
+    on_a_worker(&state, found).await
+}
+
+/// Lists tickets.
+pub(crate) async fn list(
+    state: State,
+    page: PageRequest,
+    trail: Arc<Trail>,
+) -> Result<TicketPage, StoreError> {
+    let asked = state.clone();
+    let listed = async move { asked.0.store.list(&page, &trail).await };
+    on_a_worker(&state, listed).await
+}
+
+/// Runs a whole request where the mode wants it.
+async fn on_a_worker<T: Send + 'static>(
+    state: &State,
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
     match &state.0.workers {
-        Some(workers) => {
-            let state = state.clone();
-            workers.run(async move { state.0.store.find(id, &trail).await }).await
-        }
-        None => state.0.store.find(id, &trail).await,
+        Some(workers) => workers.run(work).await,
+        None => work.await,
     }
 }
 
@@ -54,7 +74,9 @@ async fn giving_connections_back(
     new: NewTicket,
     trail: Arc<Trail>,
 ) -> Result<Ticket, IntakeError> {
-    state.0.store.check_customer(&new.customer_id, &trail).await?;
+    if let Some(before) = state.0.store.admit(&new, &trail).await? {
+        return Ok(before);
+    }
     let work = ask_provider(&state.0.provider, &new, &trail).await?;
     Ok(state.0.store.save(new, work, trail).await?)
 }
@@ -80,5 +102,5 @@ async fn ask_provider(
     let team = classification.team;
     let (draft_reply, drafted) = provider.ask(&DraftReply { ticket: new, team }, trail).await?;
     let (embedding, embedded) = provider.ask(&Embed(new), trail).await?;
-    Ok(AiWork { classification, draft_reply, embedding, runs: vec![classified, drafted, embedded] })
+    Ok(AiWork { classification, draft_reply, embedding, runs: [classified, drafted, embedded] })
 }

@@ -19,7 +19,9 @@ mod store;
 mod trail;
 mod workers;
 
-pub use config::{ApiKey, Config, DatabaseUrl, IntakeMode, InvalidSetting, ProviderUrl};
+pub use config::{
+    ApiKey, ClientKey, Config, DatabaseUrl, IntakeMode, InvalidSetting, PostgresUrl, ProviderUrl,
+};
 pub use routes::app;
 pub use startup::{StartError, run};
 pub use state::State;

@@ -69,7 +69,7 @@ impl Metrics {
         );
         registry.register(
             "database_statements",
-            "SQL statements executed for requests",
+            "Trips to the database for requests",
             self.statements.clone(),
         );
         registry.register("provider_calls", "Calls to the AI provider", self.calls.clone());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::config::{Config, IntakeMode};
+use crate::config::{ClientKey, Config, IntakeMode};
 use crate::metrics::Metrics;
 use crate::provider_client::{ProviderClient, Slots};
 use crate::startup::StartError;
@@ -21,6 +21,8 @@ pub(crate) struct Inner {
     pub(crate) provider: ProviderClient,
     /// Only [`IntakeMode::Thread`] has any.
     pub(crate) workers: Option<Workers>,
+    /// What clients must send, if anything.
+    pub(crate) api_key: Option<ClientKey>,
     pub(crate) process: Arc<Process>,
 }
 
@@ -69,6 +71,7 @@ impl State {
             provider: ProviderClient::new(config, &process)?,
             workers: (config.intake_mode == IntakeMode::Thread)
                 .then(|| Workers::new(config.threads.get())),
+            api_key: config.api_key.clone(),
             process,
         })))
     }

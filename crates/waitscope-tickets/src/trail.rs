@@ -36,7 +36,7 @@ impl Trail {
         }
     }
 
-    /// Counts one SQL statement and its time.
+    /// Counts one trip to the database and its time.
     pub(crate) async fn statement<T>(&self, statement: impl Future<Output = T>) -> T {
         self.statements.fetch_add(1, Ordering::Relaxed);
         self.database(statement).await
@@ -55,7 +55,7 @@ impl Trail {
         self.parts(|parts| parts.calls.push((task, took)));
     }
 
-    /// SQL statements so far.
+    /// Trips to the database so far.
     pub(crate) fn statements(&self) -> u32 {
         self.statements.load(Ordering::Relaxed)
     }

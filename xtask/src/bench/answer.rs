@@ -8,6 +8,8 @@ use super::events::Events;
 pub(super) struct Answer {
     /// The head so far; emptied once it is complete.
     head: Vec<u8>,
+    /// From the head.
+    status: u16,
     body: Body,
     /// Of a body of server-sent events.
     events: Option<Events>,
@@ -39,7 +41,7 @@ pub(super) struct Progress {
     pub(super) complete: bool,
 }
 
-/// The head of an answer that is not a success, or of unknown length.
+/// The head of an answer of unknown length, or of none that is HTTP.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unexpected(pub(super) String);
 
@@ -64,9 +66,15 @@ impl Answer {
         Ok(progress)
     }
 
+    /// The status, once the head is complete.
+    pub(super) fn status(&self) -> u16 {
+        self.status
+    }
+
     fn begin_body(&mut self) -> Result<(), Unexpected> {
         let head = String::from_utf8_lossy(&std::mem::take(&mut self.head)).to_ascii_lowercase();
-        self.body = framing(&head).ok_or_else(|| Unexpected(head.clone()))?;
+        let begun = status(&head).zip(framing(&head));
+        (self.status, self.body) = begun.ok_or_else(|| Unexpected(head.clone()))?;
         self.events = head.contains("\r\ncontent-type: text/event-stream").then(Events::default);
         Ok(())
     }
@@ -105,11 +113,12 @@ impl Answer {
     }
 }
 
+fn status(head: &str) -> Option<u16> {
+    head.strip_prefix("http/1.1 ")?.get(..3)?.parse().ok()
+}
+
 /// How the body's end is told, from a head in lower case.
 fn framing(head: &str) -> Option<Body> {
-    if !head.starts_with("http/1.1 200 ") {
-        return None;
-    }
     if head.contains("\r\ntransfer-encoding: chunked") {
         return Some(Body::Size(0));
     }
@@ -160,8 +169,18 @@ mod tests {
     }
 
     #[test]
+    fn errors_are_answers_too() {
+        for (line, status) in [("503 Service Unavailable", 503), ("404 ", 404), ("201 Made", 201)] {
+            let text = format!("HTTP/1.1 {line}\r\ncontent-length: 2\r\n\r\nno");
+            let mut answer = Answer::default();
+            assert!(answer.read(text.as_bytes()).unwrap().complete);
+            assert_eq!(answer.status(), status);
+        }
+    }
+
+    #[test]
     fn other_answers_are_unexpected() {
-        for head in ["HTTP/1.1 404 Not Found\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"] {
+        for head in ["HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", "no\r\n\r\n"] {
             assert!(Answer::default().read(head.as_bytes()).is_err());
         }
     }

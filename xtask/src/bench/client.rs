@@ -1,14 +1,16 @@
-//! The client: one thread, many connections, one epoll. It never sleeps, so that the server is not
-//! charged for waking it, and it says how much of its time it was busy. A stream's times count from
-//! when its connection is opened: one that waits to be accepted is a stream that waits.
+//! The client: one thread, many connections, one epoll. Unless told to, it never sleeps, so that
+//! the server is not charged for waking it, and it says how much of its time it was busy. A
+//! stream's times count from when its connection is opened: one that waits to be accepted is a
+//! stream that waits.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::ops::Range;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use rustix::event::epoll;
+use rustix::event::{Timespec, epoll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
@@ -35,9 +37,12 @@ pub(crate) struct ClientArgs {
     pub(super) request: String,
     #[arg(long, default_value = "")]
     pub(super) body: String,
-    /// Repeat the request on each connection for so long; once when 0
+    /// Repeat the request on each connection for so long, after the warm-up; once when 0
     #[arg(long, default_value_t = 0.0)]
     pub(super) seconds: f64,
+    /// Of a repeated request: before the times and the rate count
+    #[arg(long, default_value_t = 0.0)]
+    pub(super) warm_up_seconds: f64,
     /// Spread the starts over so long
     #[arg(long, default_value_t = 0.0)]
     pub(super) spread_seconds: f64,
@@ -50,9 +55,12 @@ pub(crate) struct ClientArgs {
     /// How long after a token the next one is due
     #[arg(long, default_value_t = 0.0)]
     pub(super) gap_seconds: f64,
-    /// Give up after so long
+    /// Give up after so long; the repeats come before that
     #[arg(long, default_value_t = 120.0)]
     pub(super) patience_seconds: f64,
+    /// Sleep while there is nothing to do, and leave the core to others
+    #[arg(long)]
+    pub(super) sleeps: bool,
 }
 
 impl ClientArgs {
@@ -64,13 +72,21 @@ impl ClientArgs {
             ("--request", self.request.clone()),
             ("--body", self.body.clone()),
             ("--seconds", self.seconds.to_string()),
+            ("--warm-up-seconds", self.warm_up_seconds.to_string()),
             ("--spread-seconds", self.spread_seconds.to_string()),
             ("--tokens", self.tokens.to_string()),
             ("--first-seconds", self.first_seconds.to_string()),
             ("--gap-seconds", self.gap_seconds.to_string()),
             ("--patience-seconds", self.patience_seconds.to_string()),
         ];
-        options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+        let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
+        options.chain(self.sleeps.then(|| "--sleeps".to_owned())).collect()
+    }
+
+    /// When the times and the rate begin to count, and when no more requests are made.
+    fn window(&self) -> Range<Duration> {
+        let end = self.warm_up_seconds + self.seconds;
+        Duration::from_secs_f64(self.warm_up_seconds)..Duration::from_secs_f64(end)
     }
 
     fn plan(&self) -> Plan {
@@ -115,8 +131,11 @@ struct Client {
     connections: Vec<Connection>,
     epoll: OwnedFd,
     begin: Instant,
+    window: Range<Duration>,
     times: Times,
     seen: Seen,
+    /// Answers that were complete within the window.
+    in_window: u64,
     busy: Duration,
     /// Connections that need nothing more.
     over: usize,
@@ -131,35 +150,38 @@ impl Client {
             connections: Vec::with_capacity(args.connections),
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             begin: Instant::now(),
+            window: args.window(),
             times: Times::new()?,
             seen: Seen::default(),
+            in_window: 0,
             busy: Duration::ZERO,
             over: 0,
         })
     }
 
     fn drive(mut self) -> anyhow::Result<Seen> {
-        let repeats = self.args.seconds > 0.0;
-        let lasts = if repeats { self.args.seconds } else { self.args.patience_seconds };
-        let end = Duration::from_secs_f64(lasts);
+        let end = self.window.end + Duration::from_secs_f64(self.args.patience_seconds);
         let mut events = Vec::with_capacity(1_024);
-        let without_waiting = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut buffer = vec![0; 256 * 1024];
         loop {
-            let now = self.begin.elapsed();
+            let mut now = self.begin.elapsed();
             if now >= end || self.over == self.args.connections {
                 break;
             }
             let has_opened = self.open_those_due(now)?;
+            let timeout = Timespec::try_from(self.may_sleep(end))?;
             events.clear();
             rustix::io::retry_on_intr(|| {
                 let space = rustix::buffer::spare_capacity(&mut events);
-                epoll::wait(&self.epoll, space, Some(&without_waiting))
+                epoll::wait(&self.epoll, space, Some(&timeout))
             })?;
+            if self.args.sleeps {
+                now = self.begin.elapsed();
+            }
             for event in &events {
                 let number = usize::try_from(event.data.u64())?;
                 if self.connections[number].has_asked {
-                    self.read(number, &mut buffer, repeats)?;
+                    self.read(number, &mut buffer)?;
                 } else {
                     self.ask(number)?;
                 }
@@ -168,16 +190,31 @@ impl Client {
                 self.busy += self.begin.elapsed().saturating_sub(now);
             }
         }
-        Ok(self.summary(repeats))
+        Ok(self.summary())
+    }
+
+    /// How long it may sleep when nothing arrives.
+    fn may_sleep(&self, end: Duration) -> Duration {
+        let opened = self.connections.len();
+        let next = if opened < self.args.connections { self.opens_at(opened) } else { end };
+        let idle = next.saturating_sub(self.begin.elapsed());
+        if self.args.sleeps { idle } else { Duration::ZERO }
+    }
+
+    /// When this connection's turn is.
+    fn opens_at(&self, number: usize) -> Duration {
+        let between = self.args.spread_seconds / self.args.connections as f64;
+        Duration::from_secs_f64(between * number as f64)
     }
 
     /// Opens the connections whose turn it is.
     fn open_those_due(&mut self, now: Duration) -> anyhow::Result<bool> {
-        let between = self.args.spread_seconds / self.args.connections as f64;
-        let due = |number: usize| Duration::from_secs_f64(between * number as f64);
         let before = self.connections.len();
-        while self.connections.len() < self.args.connections && due(self.connections.len()) <= now {
+        while self.connections.len() < self.args.connections {
             let number = self.connections.len();
+            if self.opens_at(number) > now {
+                break;
+            }
             let stream = Stream::started(self.begin.elapsed());
             let socket = open(self.args.port, number)
                 .with_context(|| format!("cannot open connection {number}"))?;
@@ -201,7 +238,7 @@ impl Client {
         Ok(epoll::modify(&self.epoll, &connection.socket, data, epoll::EventFlags::IN)?)
     }
 
-    fn read(&mut self, number: usize, buffer: &mut [u8], repeats: bool) -> anyhow::Result<()> {
+    fn read(&mut self, number: usize, buffer: &mut [u8]) -> anyhow::Result<()> {
         let connection = &mut self.connections[number];
         let read = match connection.socket.read(buffer) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
@@ -217,13 +254,18 @@ impl Client {
         if !progress.complete {
             return Ok(());
         }
-        if connection.stream.tokens < self.args.tokens {
+        let status = connection.answer.status();
+        if !(200..300).contains(&status) {
+            *self.seen.refused.entry(status).or_default() += 1;
+        } else if connection.stream.tokens < self.args.tokens {
             self.seen.incomplete += 1;
         } else {
             self.seen.complete += 1;
+            self.in_window += u64::from(self.window.contains(&at));
+            connection.stream.ended(at, self.window.start, &mut self.times);
         }
         connection.answer = Answer::default();
-        if repeats {
+        if at < self.window.end {
             connection.stream = Stream::started(at);
             if connection.socket.write_all(&self.request).is_err() {
                 return self.closed(number);
@@ -244,14 +286,16 @@ impl Client {
         Ok(())
     }
 
-    fn summary(self, repeats: bool) -> Seen {
+    fn summary(self) -> Seen {
         let seconds = self.begin.elapsed().as_secs_f64();
-        // In a repeated run, every connection is in the middle of an answer when time is up.
-        let unfinished = if repeats { 0 } else { self.args.connections - self.over };
+        let unfinished = self.args.connections - self.over;
+        let window = self.window.end.saturating_sub(self.window.start).as_secs_f64();
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         Seen {
             complete: self.seen.complete,
             incomplete: self.seen.incomplete + unfinished as u64,
+            refused: self.seen.refused,
+            rate_per_second: if window > 0.0 { self.in_window as f64 / window } else { 0.0 },
             seconds,
             busy_share: self.busy.as_secs_f64() / seconds,
             cpu_seconds: cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9,
@@ -347,5 +391,42 @@ mod tests {
         // Without its end, and ended with a token too few.
         check("15\r\ndata: {\"token\":\"a\"}\n\n\r\n", 0, 2);
         check("15\r\ndata: {\"token\":\"a\"}\n\n\r\n0\r\n\r\n", 0, 2);
+    }
+
+    #[test]
+    fn a_request_is_repeated_until_its_time_is_up_and_errors_are_told_apart() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut buffer = [0; 1_024];
+            let mut answered = 0_u64;
+            while socket.read(&mut buffer).unwrap_or(0) > 0 {
+                let status = ["201 Created", "503 Busy"][usize::from(answered % 2 == 1)];
+                let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nok");
+                socket.write_all(answer.as_bytes()).unwrap();
+                answered += 1;
+            }
+            answered
+        });
+        let args = ClientArgs {
+            port,
+            connections: 1,
+            request: "POST /".to_owned(),
+            warm_up_seconds: 0.05,
+            seconds: 0.2,
+            patience_seconds: 20.0,
+            sleeps: true,
+            ..ClientArgs::default()
+        };
+        let seen = Client::new(&args).unwrap().drive().unwrap();
+        let answered = server.join().unwrap();
+        assert_eq!(seen.complete + seen.refused[&503], answered);
+        assert_eq!(seen.refused.len(), 1);
+        assert!(seen.complete.abs_diff(seen.refused[&503]) <= 1, "{seen:?}");
+        assert_eq!(seen.incomplete, 0);
+        // Those of the warm-up are left out.
+        assert!(seen.rate_per_second > 0.0 && seen.rate_per_second * 0.2 < seen.complete as f64);
+        assert!(seen.times.whole.max_ms > 0.0);
     }
 }

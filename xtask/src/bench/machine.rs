@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use super::servers::{Programs, ticks_per_second};
+use super::processes::{Programs, ticks_per_second};
 
 /// A line about the machine and the versions.
 pub(super) fn describe(programs: &Programs) -> anyhow::Result<String> {

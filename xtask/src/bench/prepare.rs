@@ -7,31 +7,29 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::servers::Programs;
+use super::Subject;
+use super::processes::Programs;
 use crate::project::Project;
 
-/// The folder of the peer and of its pins.
-const PEER: &str = "benches/provider";
-
 /// Builds ours, the client with it, and installs the peer.
-pub(super) fn programs(project: &Project) -> anyhow::Result<Programs> {
+pub(super) fn programs(project: &Project, subject: &Subject) -> anyhow::Result<Programs> {
     allow_many_files()?;
     run(&mut project.cargo(&["build", "--release", "-p", "waitscope", "-p", "xtask"]))?;
     let release = project.target.join("release");
     Ok(Programs {
         waitscope: release.join("waitscope"),
         client: release.join("xtask"),
-        python: peer_python(project)?,
-        peer_folder: project.root.join(PEER),
+        python: peer_python(project, subject)?,
+        peer_folder: project.root.join(subject.peer),
     })
 }
 
 /// The Python of a virtual environment with exactly the pinned packages. What it was made from is
 /// kept in it, so that it is made anew when the pins change, and only then.
-fn peer_python(project: &Project) -> anyhow::Result<PathBuf> {
-    let venv = project.target.join("bench-venv");
+fn peer_python(project: &Project, subject: &Subject) -> anyhow::Result<PathBuf> {
+    let venv = project.target.join(format!("bench-{}-venv", subject.name));
     let python = venv.join("bin").join("python");
-    let requirements = project.root.join(PEER).join("requirements.txt");
+    let requirements = project.root.join(subject.peer).join("requirements.txt");
     let wanted = fs::read_to_string(&requirements).context("cannot read the peer's pins")?;
     let stamp = venv.join("made-from.txt");
     if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == wanted) {

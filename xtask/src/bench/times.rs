@@ -27,6 +27,7 @@ pub(super) struct Times {
     firsts: Histogram<u64>,
     gaps: Histogram<u64>,
     late: Histogram<u64>,
+    whole: Histogram<u64>,
     coalesced: u64,
 }
 
@@ -35,6 +36,7 @@ pub(super) struct Times {
 #[expect(clippy::struct_field_names, reason = "a number's name ends in its unit")]
 pub(super) struct Quantiles {
     pub(super) p50_ms: f64,
+    pub(super) p95_ms: f64,
     pub(super) p99_ms: f64,
     pub(super) max_ms: f64,
 }
@@ -48,6 +50,8 @@ pub(super) struct TimesSeen {
     pub(super) gap: Quantiles,
     /// From when a token was due to when it was read.
     pub(super) late: Quantiles,
+    /// From a request to the end of its answer.
+    pub(super) whole: Quantiles,
     /// Tokens that came in one read with the one before. They have no gap: counted as gaps of 0,
     /// they would make a server look better that sends late tokens together.
     pub(super) coalesced: u64,
@@ -75,13 +79,26 @@ impl Stream {
         self.last = Some(at);
         self.tokens += tokens;
     }
+
+    /// Accounts for an answer that is complete, unless it was asked for before `since`.
+    pub(super) fn ended(&self, at: Duration, since: Duration, times: &mut Times) {
+        if self.start >= since {
+            times.whole.saturating_record(micros(at.saturating_sub(self.start)));
+        }
+    }
 }
 
 impl Times {
     pub(super) fn new() -> anyhow::Result<Self> {
         // 10 minutes in microseconds.
         let histogram = || Histogram::new_with_max(600_000_000, 3);
-        Ok(Self { firsts: histogram()?, gaps: histogram()?, late: histogram()?, coalesced: 0 })
+        Ok(Self {
+            firsts: histogram()?,
+            gaps: histogram()?,
+            late: histogram()?,
+            whole: histogram()?,
+            coalesced: 0,
+        })
     }
 
     pub(super) fn seen(&self) -> TimesSeen {
@@ -89,6 +106,7 @@ impl Times {
             first: quantiles(&self.firsts),
             gap: quantiles(&self.gaps),
             late: quantiles(&self.late),
+            whole: quantiles(&self.whole),
             coalesced: self.coalesced,
         }
     }
@@ -96,7 +114,7 @@ impl Times {
 
 fn quantiles(histogram: &Histogram<u64>) -> Quantiles {
     let ms = |quantile| histogram.value_at_quantile(quantile) as f64 / 1_000.0;
-    Quantiles { p50_ms: ms(0.5), p99_ms: ms(0.99), max_ms: ms(1.0) }
+    Quantiles { p50_ms: ms(0.5), p95_ms: ms(0.95), p99_ms: ms(0.99), max_ms: ms(1.0) }
 }
 
 fn micros(duration: Duration) -> u64 {
@@ -123,6 +141,17 @@ mod tests {
         }
         assert_eq!(seen.coalesced, coalesced, "{reads:?}");
         assert_eq!(stream.tokens, reads.iter().map(|(tokens, _)| tokens).sum::<u32>());
+    }
+
+    #[test]
+    fn answers_asked_for_before_the_warm_up_ended_do_not_count() {
+        let ms = Duration::from_millis;
+        let mut times = Times::new().unwrap();
+        for (start, at) in [(0, 900), (100, 400), (999, 5_000), (1_000, 1_300)] {
+            Stream::started(ms(start)).ended(ms(at), ms(1_000), &mut times);
+        }
+        assert_eq!(times.whole.len(), 1);
+        assert!((times.seen().whole.max_ms - 300.0).abs() < 1.0);
     }
 
     #[test]

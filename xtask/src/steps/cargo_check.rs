@@ -2,7 +2,7 @@
 
 use crate::children::Children;
 use crate::project::Project;
-use crate::steps::{Step, tool, venv};
+use crate::steps::{Step, postgres, tool, venv};
 
 pub(super) const FMT: Step = Step {
     name: "fmt",
@@ -36,10 +36,12 @@ pub(super) const BUILD: Step = Step {
 pub(super) const NEXTEST: Step = Step {
     name: "nextest",
     about: "unit, integration and end-to-end tests",
-    needs: &[venv::STEP.name, tool::NEXTEST.name],
+    needs: &[venv::STEP.name, postgres::SETUP.name, tool::NEXTEST.name],
     run: |project, children| {
         let all = ["nextest", "run", "--locked", "--workspace", "--profile", "ci"];
-        children.run(project.cargo(&all).env("WAITSCOPE_PYTHON", project.python()))
+        let mut nextest = project.cargo(&all);
+        nextest.env("WAITSCOPE_PYTHON", project.python());
+        children.run(&mut postgres::beside_server(&nextest))
     },
 };
 

@@ -2,12 +2,12 @@
 
 use crate::children::Children;
 use crate::project::Project;
-use crate::steps::{Step, cargo_check, venv};
+use crate::steps::{Step, cargo_check, postgres, venv};
 
 pub(super) const STEP: Step = Step {
     name: "pytest",
     about: "the Python clients and the FastAPI example against the binary",
-    needs: &[venv::STEP.name, cargo_check::BUILD.name],
+    needs: &[venv::STEP.name, postgres::SETUP.name, cargo_check::BUILD.name],
     run,
 };
 
@@ -15,5 +15,6 @@ fn run(project: &Project, children: &Children) -> anyhow::Result<()> {
     let mut pytest = project.command(project.python());
     // Nothing is written beside the sources.
     pytest.args(["-B", "-m", "pytest", "-p", "no:cacheprovider", "--durations=5", "tests/python"]);
-    children.run(pytest.env("WAITSCOPE_BIN", project.waitscope()))
+    pytest.env("WAITSCOPE_BIN", project.waitscope());
+    children.run(&mut postgres::beside_server(&pytest))
 }

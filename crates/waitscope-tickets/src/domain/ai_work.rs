@@ -1,8 +1,9 @@
 //! What the AI provider contributes to a ticket.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Priority, TaskName, Team};
+use super::{Named, Priority, TaskName, Team};
 
 /// Everything that the provider was asked for. A ticket is saved with the whole of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,7 +12,7 @@ pub(crate) struct AiWork {
     pub(crate) draft_reply: String,
     pub(crate) embedding: Embedding,
     /// One for each call, in the order of the calls.
-    pub(crate) runs: Vec<AiRun>,
+    pub(crate) runs: [AiRun; TaskName::ALL.len()],
 }
 
 /// Who should work on a ticket, and how soon.
@@ -47,17 +48,23 @@ impl Embedding {
 }
 
 /// One call to the provider, as it is billed and kept.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct AiRun {
     pub(crate) task: TaskName,
     /// The model that answered.
+    #[schemars(length(min = 1))]
     pub(crate) model: String,
+    #[schemars(length(min = 1))]
     pub(crate) prompt_version: String,
     pub(crate) tokens_in: u32,
     pub(crate) tokens_out: u32,
+    #[schemars(range(min = 0))]
     pub(crate) cost_usd: f64,
     /// From the wish to call until the whole answer was there: the wait for a slot is in it.
+    #[schemars(range(min = 0))]
     pub(crate) latency_ms: f64,
+    /// A ticket is kept with the runs that went well, and with no other.
+    #[schemars(extend("const" = "ok"))]
     pub(crate) status: String,
 }
 

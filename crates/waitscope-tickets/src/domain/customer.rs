@@ -3,8 +3,9 @@
 use std::fmt;
 
 /// The number of a customer: `C-` and four or five digits.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
+#[schemars(extend("pattern" = Self::PATTERN, "examples" = ["C-0001", "C-0023", "C-0050"]))]
 pub(crate) struct CustomerId(String);
 
 impl CustomerId {

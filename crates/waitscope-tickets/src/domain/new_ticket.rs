@@ -1,18 +1,34 @@
 //! A ticket that somebody wants to open: JSON in, a valid value or all of its faults out.
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::ops::RangeInclusive;
+
+use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::{Channel, CustomerId, Named};
+use super::{Channel, CustomerId, FieldErrors, IdempotencyKey, Named};
 
 /// A valid request for a ticket.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct NewTicket {
     pub(crate) customer_id: CustomerId,
+    #[schemars(length(min = *SUBJECT_CHARACTERS.start(), max = *SUBJECT_CHARACTERS.end()))]
+    #[schemars(regex(pattern = WITHOUT_NUL), example = "Charged twice")]
     pub(crate) subject: String,
+    #[schemars(length(max = *BODY_CHARACTERS.end()))]
+    #[schemars(regex(pattern = WITHOUT_NUL), example = "See my last two invoices.")]
     pub(crate) body: String,
     pub(crate) channel: Channel,
+    /// A request that is repeated under one key opens one ticket. It comes in a header.
+    #[schemars(skip)]
+    pub(crate) idempotency_key: Option<IdempotencyKey>,
 }
+
+/// How long a subject may be.
+pub(super) const SUBJECT_CHARACTERS: RangeInclusive<usize> = 1..=120;
+const BODY_CHARACTERS: RangeInclusive<usize> = 0..=5000;
+/// NUL is refused: not every database can keep it.
+const WITHOUT_NUL: &str = r"^[^\x00]*$";
 
 impl NewTicket {
     const FIELDS: [&str; 4] = ["customer_id", "subject", "body", "channel"];
@@ -31,41 +47,20 @@ impl NewTicket {
         let customer_id = form.read("customer_id", |text| {
             CustomerId::parse(text).ok_or_else(|| format!("must match {}", CustomerId::PATTERN))
         });
-        let subject = form.read("subject", |text| characters(text, 1, 120));
-        let body = form.read("body", |text| characters(text, 0, 5000));
+        let subject = form.read("subject", |text| characters(text, SUBJECT_CHARACTERS));
+        let body = form.read("body", |text| characters(text, BODY_CHARACTERS));
         let channel = form.read("channel", |text| {
             let known = || format!("must be one of {}", Channel::names().join(", "));
             Channel::from_name(text).ok_or_else(known)
         });
         match (customer_id, subject, body, channel) {
             (Some(customer_id), Some(subject), Some(body), Some(channel))
-                if form.errors.0.is_empty() =>
+                if form.errors.is_empty() =>
             {
-                Ok(Self { customer_id, subject, body, channel })
+                Ok(Self { customer_id, subject, body, channel, idempotency_key: None })
             }
             _ => Err(form.errors),
         }
-    }
-}
-
-/// What is wrong, field by field. A fault of the request's body as a whole stands under `body`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct FieldErrors(Vec<(String, String)>);
-
-impl FieldErrors {
-    /// One fault.
-    pub(crate) fn of(field: &str, message: &str) -> Self {
-        Self(vec![(field.to_owned(), message.to_owned())])
-    }
-}
-
-impl Serialize for FieldErrors {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (field, message) in &self.0 {
-            map.serialize_entry(field, message)?;
-        }
-        map.end()
     }
 }
 
@@ -76,16 +71,10 @@ struct Form<'a> {
 }
 
 impl Form<'_> {
-    /// A sender of a thousand unknown fields does not need to hear about each one.
-    const MAX_UNKNOWN: usize = 10;
-    /// Characters of an unknown field's name that are repeated to its sender.
-    const MAX_NAME: usize = 40;
-
     fn refuse_others(&mut self, known: &[&str]) {
         let unknown = self.fields.keys().filter(|name| !known.contains(&name.as_str()));
-        for name in unknown.take(Self::MAX_UNKNOWN) {
-            let name = name.chars().take(Self::MAX_NAME).collect();
-            self.errors.0.push((name, "is not a known field".into()));
+        for name in unknown.take(FieldErrors::MAX_UNKNOWN) {
+            self.errors.add(name, "is not a known field");
         }
     }
 
@@ -96,19 +85,20 @@ impl Form<'_> {
             Some(_) => Err("must be a string".into()),
             None => Err("is missing".into()),
         };
-        value.map_err(|message| self.errors.0.push((name.to_owned(), message))).ok()
+        value.map_err(|message| self.errors.add(name, message)).ok()
     }
 }
 
-/// Takes `least` to `most` characters. NUL is refused: not every database can keep it.
-fn characters(text: &str, least: usize, most: usize) -> Result<String, String> {
+/// Takes so many characters, none of which may be NUL.
+fn characters(text: &str, range: RangeInclusive<usize>) -> Result<String, String> {
     if text.contains('\0') {
         return Err("must not contain the character NUL".into());
     }
     let count = text.chars().count();
-    if (least..=most).contains(&count) {
+    if range.contains(&count) {
         Ok(text.to_owned())
     } else {
+        let (least, most) = range.into_inner();
         Err(format!("must have {least} to {most} characters, not {count}"))
     }
 }
@@ -142,7 +132,7 @@ mod tests {
     fn faults(request: &Value) -> Vec<(String, String)> {
         match NewTicket::parse(request.to_string().as_bytes()) {
             Ok(_) => vec![],
-            Err(errors) => errors.0,
+            Err(errors) => errors.into_pairs(),
         }
     }
 
@@ -192,7 +182,7 @@ mod tests {
         let deep = "[".repeat(100_000);
         let cases: [&[u8]; 7] = [b"", b"{", b"[]", b"null", b"\xff\xfe", b"{} {}", deep.as_bytes()];
         for json in cases {
-            let FieldErrors(errors) = NewTicket::parse(json).unwrap_err();
+            let errors = NewTicket::parse(json).unwrap_err().into_pairs();
             assert_eq!(errors[0].0, "body", "{errors:?}");
         }
     }
@@ -204,8 +194,8 @@ mod tests {
             request[format!("{i}{}", "x".repeat(1000))] = json!(1);
         }
         let found = faults(&request);
-        assert_eq!(found.len(), Form::MAX_UNKNOWN);
-        assert!(found.iter().all(|(name, _)| name.chars().count() <= Form::MAX_NAME));
+        assert_eq!(found.len(), FieldErrors::MAX_UNKNOWN);
+        assert!(found.iter().all(|(name, _)| name.chars().count() <= FieldErrors::MAX_NAME));
     }
 
     proptest! {

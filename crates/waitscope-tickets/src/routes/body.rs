@@ -24,7 +24,8 @@ pub(super) async fn read_json(request: Request) -> Result<Vec<u8>, ApiError> {
 
 /// A body without a type is taken for JSON: there is nothing else it could be.
 fn says_json(headers: &HeaderMap) -> bool {
-    let plain = headers.get(CONTENT_ENCODING).is_none_or(|coding| coding == "identity");
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    let plain = codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
     let json = headers.get(CONTENT_TYPE).is_none_or(|value| {
         let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
         essence.trim().eq_ignore_ascii_case("application/json")

@@ -1,7 +1,7 @@
 //! Every error of the API, in one shape.
 
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
@@ -21,12 +21,14 @@ const LONGEST_RETRY_S: u64 = 3600;
 /// What a client is told when there is no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ApiError {
+    Unauthorized,
     /// What was not found.
     NotFound(String),
     MethodNotAllowed,
     BodyTooLarge,
     UnsupportedMediaType,
     InvalidRequest(FieldErrors),
+    IdempotencyKeyReused,
     AiBadAnswer,
     AiBusy {
         retry_after_s: u64,
@@ -68,6 +70,10 @@ impl ApiError {
         head.status = shown.status;
         head.headers.remove(CONTENT_LENGTH);
         head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if shown.status == StatusCode::UNAUTHORIZED {
+            // RFC 9110, section 11.6.1: a 401 names what it wants.
+            head.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("X-API-Key"));
+        }
         if let Some(seconds) = shown.retry_after_s {
             head.headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -87,6 +93,11 @@ impl ApiError {
 
     fn shown(&self) -> Shown {
         let (status, code, message) = match self {
+            Self::Unauthorized => (
+                StatusCode::UNAUTHORIZED,
+                "unauthorized",
+                "send the service's key as X-API-Key".into(),
+            ),
             Self::NotFound(what) => (StatusCode::NOT_FOUND, "not_found", what.clone()),
             Self::MethodNotAllowed => (
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -108,6 +119,11 @@ impl ApiError {
                 "invalid_request",
                 "the request is not valid: see fields".into(),
             ),
+            Self::IdempotencyKeyReused => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "idempotency_key_reused",
+                "this Idempotency-Key has opened a ticket that was asked for in other words".into(),
+            ),
             Self::AiBadAnswer => (
                 StatusCode::BAD_GATEWAY,
                 "ai_bad_answer",
@@ -126,12 +142,12 @@ impl ApiError {
             Self::DatabaseBusy(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "database_busy",
-                "the database had no time for this request; nothing was saved".into(),
+                "the database had no time: to repeat it under an Idempotency-Key is safe".into(),
             ),
             Self::DatabaseUnavailable(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "database_unavailable",
-                "the database cannot be used for now; nothing was saved".into(),
+                "the database is away: to repeat it under an Idempotency-Key is safe".into(),
             ),
             Self::Internal(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -179,6 +195,7 @@ impl From<StoreError> for ApiError {
         let text = error.to_string();
         match error {
             StoreError::UnknownCustomer => Self::NotFound(text),
+            StoreError::KeyReused => Self::IdempotencyKeyReused,
             StoreError::Busy(_) => Self::DatabaseBusy(text),
             StoreError::Unavailable(_) => Self::DatabaseUnavailable(text),
             StoreError::Internal(_) => Self::Internal(text),
@@ -211,8 +228,10 @@ mod tests {
     fn errors_have_their_status_and_code() {
         let busy = |ms| ProviderError::RateLimited { retry_after: Some(Duration::from_millis(ms)) };
         let unknown_wait = ProviderError::RateLimited { retry_after: None };
-        let cases: [(ApiError, u16, &str, Option<u64>); 14] = [
+        let cases: [(ApiError, u16, &str, Option<u64>); 16] = [
+            (ApiError::Unauthorized, 401, "unauthorized", None),
             (StoreError::UnknownCustomer.into(), 404, "not_found", None),
+            (StoreError::KeyReused.into(), 422, "idempotency_key_reused", None),
             (StoreError::Busy(String::new()).into(), 503, "database_busy", Some(2)),
             (StoreError::Unavailable(String::new()).into(), 503, "database_unavailable", None),
             (StoreError::Internal(String::new()).into(), 500, "internal_error", None),

@@ -1,10 +1,12 @@
 //! The HTTP interface: one file per route, and what they share.
 
+mod access;
 mod body;
 mod envelope;
 mod error;
 mod health;
 mod metrics;
+mod openapi;
 mod ready;
 mod tickets;
 
@@ -25,9 +27,17 @@ pub fn app(state: State) -> Router {
         .route("/health", get(health::health))
         .route("/ready", get(ready::ready))
         .route("/metrics", get(metrics::metrics))
-        .route("/v1/tickets", post(tickets::create))
-        .route("/v1/tickets/{id}", get(tickets::find));
+        .merge(v1(state.clone()))
+        .merge(openapi::routes(state.0.api_key.is_some()));
     enveloped(routes, state)
+}
+
+/// What needs the key, when there is one.
+fn v1(state: State) -> Router<State> {
+    Router::new()
+        .route("/v1/tickets", post(tickets::create).get(tickets::list))
+        .route("/v1/tickets/{id}", get(tickets::find))
+        .route_layer(from_fn_with_state(state, access::with_key))
 }
 
 /// Puts every answer of `routes`, errors and panics too, into the form that all answers have.

@@ -1,7 +1,11 @@
 //! Where tickets are kept: one small interface, one file per database.
 
+mod migrations;
+mod pool;
+mod postgres;
 mod seed;
 mod sqlite;
+mod statements;
 
 use std::fmt;
 use std::future::Future;
@@ -9,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::config::{Config, DatabaseUrl};
-use crate::domain::{AiWork, CustomerId, NewTicket, Ticket, TicketId};
+use crate::domain::{AiWork, NewTicket, PageRequest, Ticket, TicketId, TicketPage};
 use crate::intake::IntakeError;
 use crate::trail::Trail;
 
@@ -26,13 +30,15 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// Whether the database answers.
     fn ready<'a>(&'a self, trail: &'a Trail) -> Answer<'a, ()>;
 
-    /// Fails with [`StoreError::UnknownCustomer`] when there is no such customer.
-    fn check_customer<'a>(&'a self, id: &'a CustomerId, trail: &'a Trail) -> Answer<'a, ()>;
+    /// Whether a ticket may be opened: the one that its idempotency key has opened before, if any.
+    /// Fails with [`StoreError::UnknownCustomer`] and [`StoreError::KeyReused`].
+    fn admit<'a>(&'a self, new: &'a NewTicket, trail: &'a Trail) -> Answer<'a, Option<Ticket>>;
 
-    /// Saves a ticket with all of its AI work in one short transaction.
+    /// Saves a ticket with all of its AI work in one short transaction. When another request has
+    /// used its idempotency key meanwhile, that one's ticket is the answer.
     fn save(&self, new: NewTicket, work: AiWork, trail: Arc<Trail>) -> Answer<'_, Ticket>;
 
-    /// Opens a transaction, checks the customer, waits for `work` with the transaction open, and
+    /// Opens a transaction, admits the ticket, waits for `work` with the transaction open, and
     /// saves the ticket on the same connection. Nothing stays in the database when `work` fails.
     fn save_holding<'a>(
         &'a self,
@@ -44,6 +50,9 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// The ticket with this number.
     fn find<'a>(&'a self, id: TicketId, trail: &'a Trail) -> Answer<'a, Option<Ticket>>;
 
+    /// Some tickets, the newest first.
+    fn list<'a>(&'a self, page: &'a PageRequest, trail: &'a Trail) -> Answer<'a, TicketPage>;
+
     /// Waits for connections in use and closes all.
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
@@ -53,14 +62,17 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
 pub(crate) enum Database {
     /// One file.
     Sqlite(sqlite::SqliteDatabase),
+    /// A database on a server.
+    Postgres(postgres::PostgresDatabase),
 }
 
 impl Database {
-    /// Makes the database if it is missing, and brings tables and seeds up to date. Several
+    /// Makes the `SQLite` file if it is missing, and brings tables and seeds up to date. Several
     /// processes may do so at once.
     pub(crate) async fn prepare(url: &DatabaseUrl) -> Result<Self, PrepareError> {
         match url {
             DatabaseUrl::Sqlite(path) => Ok(Self::Sqlite(sqlite::prepare(path).await?)),
+            DatabaseUrl::Postgres(url) => Ok(Self::Postgres(postgres::prepare(url).await?)),
         }
     }
 
@@ -68,6 +80,7 @@ impl Database {
     pub(crate) async fn connect(&self, config: &Config) -> Result<Box<dyn Store>, PrepareError> {
         match self {
             Self::Sqlite(database) => Ok(Box::new(database.connect(config).await?)),
+            Self::Postgres(database) => Ok(Box::new(database.connect(config).await?)),
         }
     }
 }
@@ -78,6 +91,9 @@ pub(crate) enum StoreError {
     /// The ticket's customer does not exist.
     #[error("there is no such customer")]
     UnknownCustomer,
+    /// The idempotency key has opened a ticket that was asked for in other words.
+    #[error("this Idempotency-Key was used for another ticket")]
+    KeyReused,
     /// No connection became free in time, or other writers held the database for too long.
     #[error("the database is busy: {0}")]
     Busy(String),

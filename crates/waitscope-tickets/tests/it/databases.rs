@@ -41,7 +41,7 @@ fn many_may_start_at_once_on_one_empty_database() {
         runtime.block_on(async {
             assert_eq!(database.number("SELECT count(*) FROM customers").await, 50);
             assert_eq!(database.number("SELECT count(*) FROM tickets").await, 50);
-            assert_eq!(database.number("SELECT count(*) FROM _sqlx_migrations").await, 1);
+            assert_eq!(database.number("SELECT count(*) FROM _sqlx_migrations").await, 2);
         });
     }
 }
@@ -54,11 +54,35 @@ fn a_database_that_cannot_be_opened_is_named() {
     let no_database = folder.path().join("text.db");
     std::fs::write(&no_database, "this is a text, and a text is no database".repeat(100)).unwrap();
     for path in [folder.path().join("missing/tickets.db"), folder.path().into(), no_database] {
-        let config = Config { database_url: DatabaseUrl::sqlite(&path), ..Config::default() };
-        let listener = bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
-        let stop = CancellationToken::new();
-        let error = run(vec![listener], &config, &stop, || panic!("it serves")).unwrap_err();
-        assert!(matches!(error, StartError::Database(_)), "{error:?}");
-        assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+        let error = cannot_open(DatabaseUrl::sqlite(&path));
+        assert!(error.contains(&path.display().to_string()), "{error}");
     }
+
+    let database = Database::postgres();
+    let DatabaseUrl::Postgres(good) = database.url() else { unreachable!("it is one") };
+    let shown = good.to_string();
+    let (server, name) = shown.rsplit_once('/').unwrap();
+    let address = server.rsplit_once('@').unwrap().1;
+    let nobody = format!("postgres://me:s3cret@127.0.0.1:1/{name}");
+    let stranger = format!("postgres://me:s3cret@{address}/{name}");
+    let missing = database.text_url().replace(name, "missing");
+    for (url, hint) in [
+        (nobody, "is the server running there?"),
+        (stranger, "authentication failed"),
+        (missing, "createdb NAME"),
+    ] {
+        let error = cannot_open(url.parse().unwrap());
+        assert!(error.contains(hint), "{error}");
+        assert!(!error.contains("s3cret") && !error.contains("at line"), "{error}");
+    }
+}
+
+/// Why the service does not start with this database.
+fn cannot_open(database_url: DatabaseUrl) -> String {
+    let config = Config { database_url, ..Config::default() };
+    let listener = bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let stop = CancellationToken::new();
+    let error = run(vec![listener], &config, &stop, || panic!("it serves")).unwrap_err();
+    assert!(matches!(error, StartError::Database(_)), "{error:?}");
+    error.to_string()
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use axum::body::Bytes;
 use http_body_util::{BodyExt, Full};
 use serde_json::json;
-use sqlx::Connection;
 use waitscope_tickets::{Config, IntakeMode};
 
 use crate::fixture::{Behaviour, Database, FakeProvider, Service, send, settings, ticket};
@@ -42,82 +41,94 @@ async fn what_is_not_there_is_not_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_method_is_told_the_right_ones() {
-    let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-    let service = Service::start(settings(IntakeMode::Async, &database, &provider));
-    for (method, path, allowed) in [
-        ("DELETE", "/v1/tickets", "POST"),
-        ("PUT", "/v1/tickets/T-400001", "GET,HEAD"),
-        ("POST", "/health", "GET,HEAD"),
-        ("BREW", "/ready", "GET,HEAD"),
-    ] {
-        let reply = send(service.request(method, path)).await;
-        assert_eq!((reply.status, reply.code()), (405, "method_not_allowed"), "{method} {path}");
-        assert_eq!(reply.header("allow"), Some(allowed));
+    for database in Database::each() {
+        let provider = FakeProvider::start(LATENCY);
+        let service = Service::start(settings(IntakeMode::Async, &database, &provider));
+        for (method, path, allowed) in [
+            ("DELETE", "/v1/tickets", "POST,GET,HEAD"),
+            ("PUT", "/v1/tickets/T-400001", "GET,HEAD"),
+            ("POST", "/health", "GET,HEAD"),
+            ("BREW", "/ready", "GET,HEAD"),
+        ] {
+            let reply = send(service.request(method, path)).await;
+            assert_eq!(
+                (reply.status, reply.code()),
+                (405, "method_not_allowed"),
+                "{method} {path}"
+            );
+            assert_eq!(reply.header("allow"), Some(allowed));
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_invalid_request_is_told_its_fields() {
-    let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-    let service = Service::start(settings(IntakeMode::Async, &database, &provider));
-    let cases = [
-        ("", vec!["body"]),
-        ("{", vec!["body"]),
-        ("[]", vec!["body"]),
-        ("{}", vec!["customer_id", "subject", "body", "channel"]),
-        (
-            r#"{"customer_id": "C-1", "subject": "", "body": "", "channel": "fax", "x": 1}"#,
-            vec!["x", "customer_id", "subject", "channel"],
-        ),
-    ];
-    for (body, fields) in cases {
-        let post = service.request("POST", "/v1/tickets").body(body);
-        let reply = send(post.header("content-type", "application/json")).await;
-        assert_eq!((reply.status, reply.code()), (422, "invalid_request"), "{body}");
-        let found: Vec<&String> =
-            reply.body["error"]["fields"].as_object().unwrap().keys().collect();
-        assert_eq!(found, fields, "{body}");
+    for database in Database::each() {
+        let provider = FakeProvider::start(LATENCY);
+        let service = Service::start(settings(IntakeMode::Async, &database, &provider));
+        let cases = [
+            ("", vec!["body"]),
+            ("{", vec!["body"]),
+            ("[]", vec!["body"]),
+            ("{}", vec!["customer_id", "subject", "body", "channel"]),
+            (
+                r#"{"customer_id": "C-1", "subject": "", "body": "", "channel": "fax", "x": 1}"#,
+                vec!["x", "customer_id", "subject", "channel"],
+            ),
+        ];
+        for (body, fields) in cases {
+            let post = service.request("POST", "/v1/tickets").body(body);
+            let reply = send(post.header("content-type", "application/json")).await;
+            assert_eq!((reply.status, reply.code()), (422, "invalid_request"), "{body}");
+            let found: Vec<&String> =
+                reply.body["error"]["fields"].as_object().unwrap().keys().collect();
+            assert_eq!(found, fields, "{body}");
+        }
+        assert_eq!(provider.seen().tasks.len(), 0);
     }
-    assert_eq!(provider.seen().tasks.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_says_it_is_something_else_is_refused() {
-    let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-    let service = Service::start(settings(IntakeMode::Async, &database, &provider));
-    for (name, value) in [("content-type", "text/plain"), ("content-encoding", "gzip")] {
-        let post = service.request("POST", "/v1/tickets").body(ticket().to_string());
-        let reply = send(post.header(name, value)).await;
-        assert_eq!((reply.status, reply.code()), (415, "unsupported_media_type"), "{name}");
+    for database in Database::each() {
+        let provider = FakeProvider::start(LATENCY);
+        let service = Service::start(settings(IntakeMode::Async, &database, &provider));
+        for (name, value) in [("content-type", "text/plain"), ("content-encoding", "gzip")] {
+            let post = service.request("POST", "/v1/tickets").body(ticket().to_string());
+            let reply = send(post.header(name, value)).await;
+            assert_eq!((reply.status, reply.code()), (415, "unsupported_media_type"), "{name}");
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_may_have_64_kib() {
-    let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-    let service = Service::start(settings(IntakeMode::Async, &database, &provider));
-    let kib = 1024;
-    for (bytes, status) in
-        [(64 * kib, 201), (64 * kib + 1, 413), (1024 * kib, 413), (8 * 1024 * kib, 413)]
-    {
-        for chunked in [false, true] {
-            let mut body = ticket().to_string();
-            body.extend(std::iter::repeat_n(' ', bytes - body.len()));
-            let body = if chunked { streamed(body) } else { body.into() };
-            let post = service.request("POST", "/v1/tickets").body(body);
-            // A client that sends without end may lose its connection before it has its answer.
-            let Ok(response) = post.send().await else {
-                assert!(bytes > 1024 * kib, "{bytes} bytes, chunked: {chunked}");
-                continue;
-            };
-            assert_eq!(response.status(), status, "{bytes} bytes, chunked: {chunked}");
-            let body: serde_json::Value =
-                serde_json::from_slice(&response.bytes().await.unwrap()).unwrap();
-            let code = body["error"]["code"].as_str();
-            assert_eq!(code, (status == 413).then_some("body_too_large"));
+    for database in Database::each() {
+        let provider = FakeProvider::start(LATENCY);
+        let service = Service::start(settings(IntakeMode::Async, &database, &provider));
+        let kib = 1024;
+        for (bytes, status) in
+            [(64 * kib, 201), (64 * kib + 1, 413), (1024 * kib, 413), (8 * 1024 * kib, 413)]
+        {
+            for chunked in [false, true] {
+                let mut body = ticket().to_string();
+                body.extend(std::iter::repeat_n(' ', bytes - body.len()));
+                let body = if chunked { streamed(body) } else { body.into() };
+                let post = service.request("POST", "/v1/tickets").body(body);
+                // A client that sends without end may lose its connection before it has its answer.
+                let Ok(response) = post.send().await else {
+                    assert!(bytes > 1024 * kib, "{bytes} bytes, chunked: {chunked}");
+                    continue;
+                };
+                assert_eq!(response.status(), status, "{bytes} bytes, chunked: {chunked}");
+                let body: serde_json::Value =
+                    serde_json::from_slice(&response.bytes().await.unwrap()).unwrap();
+                let code = body["error"]["code"].as_str();
+                assert_eq!(code, (status == 413).then_some("body_too_large"));
+            }
         }
+        assert_eq!(service.get("/health").await.status, 200);
     }
-    assert_eq!(service.get("/health").await.status, 200);
 }
 
 /// A body that is sent in chunks: a mapped body does not tell its length.
@@ -172,84 +183,48 @@ async fn each_failure_of_the_provider_has_its_answer_and_saves_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_does_not_answer_in_time_is_unavailable() {
     for mode in IntakeMode::ALL {
-        let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-        provider.behave("draft_reply", Behaviour::Hang);
-        let service = Service::start(Config {
-            provider_timeout: Duration::from_millis(300),
-            ..settings(mode, &database, &provider)
-        });
-        let reply = service.post(&ticket()).await;
-        assert_eq!((reply.status, reply.code()), (503, "ai_unavailable"), "{mode}");
-        let waited_ms = reply.timing()[2].1;
-        assert!((295.0..3000.0).contains(&waited_ms), "{mode}: {waited_ms} ms");
-        assert_eq!(database.new_tickets().await, 0, "{mode}");
+        for database in Database::each() {
+            let provider = FakeProvider::start(LATENCY);
+            provider.behave("draft_reply", Behaviour::Hang);
+            let service = Service::start(Config {
+                provider_timeout: Duration::from_millis(300),
+                ..settings(mode, &database, &provider)
+            });
+            let reply = service.post(&ticket()).await;
+            assert_eq!((reply.status, reply.code()), (503, "ai_unavailable"), "{mode}");
+            let waited_ms = reply.timing()[2].1;
+            assert!((295.0..3000.0).contains(&waited_ms), "{mode}: {waited_ms} ms");
+            assert_eq!(database.new_tickets().await, 0, "{mode}");
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_not_there_is_unavailable() {
     for mode in IntakeMode::ALL {
-        let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-        let service = Service::start(settings(mode, &database, &provider));
-        drop(provider);
-        let reply = service.post(&ticket()).await;
-        assert_eq!((reply.status, reply.code()), (503, "ai_unavailable"), "{mode}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_somebody_else_writes_to_is_busy() {
-    for mode in IntakeMode::ALL {
-        let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-        let service = Service::start(Config {
-            db_pool_timeout: Duration::from_millis(300),
-            ..settings(mode, &database, &provider)
-        });
-        let mut other = database.connect().await;
-        let writing = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
-        let reply = service.post(&ticket()).await;
-        assert_eq!((reply.status, reply.code()), (503, "database_busy"), "{mode}");
-        assert_eq!(reply.header("retry-after"), Some("2"), "{mode}");
-        assert_eq!(service.get("/v1/tickets/T-400001").await.status, 200, "reading goes on");
-        writing.rollback().await.unwrap();
-        assert_eq!(service.post(&ticket()).await.body["ticket_id"], "T-500001", "{mode}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_gone_is_unavailable_until_it_is_back() {
-    for mode in IntakeMode::ALL {
-        let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-        let service = Service::start(settings(mode, &database, &provider));
-        let away = database.path().with_extension("away");
-        std::fs::rename(database.path(), &away).unwrap();
-        for reply in [
-            service.post(&ticket()).await,
-            service.get("/ready").await,
-            service.get("/v1/tickets/T-400001").await,
-        ] {
-            assert_eq!((reply.status, reply.code()), (503, "database_unavailable"), "{mode}");
+        for database in Database::each() {
+            let provider = FakeProvider::start(LATENCY);
+            let service = Service::start(settings(mode, &database, &provider));
+            drop(provider);
+            let reply = service.post(&ticket()).await;
+            assert_eq!((reply.status, reply.code()), (503, "ai_unavailable"), "{mode}");
         }
-        assert_eq!(service.get("/health").await.status, 200, "{mode}");
-        assert!(!database.path().exists(), "{mode}: no empty database is made in its place");
-        std::fs::rename(&away, database.path()).unwrap();
-        assert_eq!(service.get("/ready").await.status, 200, "{mode}");
-        assert_eq!(service.post(&ticket()).await.body["ticket_id"], "T-500001", "{mode}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_between_two_statements_saves_nothing() {
     for mode in IntakeMode::ALL {
-        let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-        let service = Service::start(settings(mode, &database, &provider));
-        let mut other = database.connect().await;
-        sqlx::query("ALTER TABLE ai_runs RENAME TO gone").execute(&mut other).await.unwrap();
-        let reply = service.post(&ticket()).await;
-        assert_eq!((reply.status, reply.code()), (500, "internal_error"), "{mode}");
-        assert!(!reply.body.to_string().contains("ai_runs"), "{mode}: {reply:?}");
-        sqlx::query("ALTER TABLE gone RENAME TO ai_runs").execute(&mut other).await.unwrap();
-        assert_eq!(database.new_tickets().await, 0, "{mode}");
-        assert_eq!(service.post(&ticket()).await.status, 201, "{mode}: it recovers");
+        for database in Database::each() {
+            let provider = FakeProvider::start(LATENCY);
+            let service = Service::start(settings(mode, &database, &provider));
+            database.execute("ALTER TABLE ai_runs RENAME TO gone").await;
+            let reply = service.post(&ticket()).await;
+            assert_eq!((reply.status, reply.code()), (500, "internal_error"), "{mode}");
+            assert!(!reply.body.to_string().contains("ai_runs"), "{mode}: {reply:?}");
+            database.execute("ALTER TABLE gone RENAME TO ai_runs").await;
+            assert_eq!(database.new_tickets().await, 0, "{mode}");
+            assert_eq!(service.post(&ticket()).await.status, 201, "{mode}: it recovers");
+        }
     }
 }

@@ -40,37 +40,41 @@ async fn stopping_lets_requests_in_flight_finish() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stopping_does_not_wait_longer_than_the_drain_time() {
     for mode in IntakeMode::ALL {
-        let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-        provider.behave("classify", Behaviour::Hang);
-        let service = Service::start(Config {
-            drain: Duration::from_millis(500),
-            ..settings(mode, &database, &provider)
-        });
-        let post = service.request("POST", "/v1/tickets").json(&ticket());
-        let waiting = tokio::spawn(post.send());
-        provider.calls(1).await;
-        service.tell_to_stop();
-        let (drained, took) = service.ended();
-        assert_eq!(drained, Drained::Cut, "{mode}");
-        let expected = Duration::from_millis(450)..Duration::from_secs(5);
-        assert!(expected.contains(&took), "{mode}: {took:?}");
-        waiting.abort();
-        assert_eq!(database.new_tickets().await, 0, "{mode}");
+        for database in Database::each() {
+            let provider = FakeProvider::start(LATENCY);
+            provider.behave("classify", Behaviour::Hang);
+            let service = Service::start(Config {
+                drain: Duration::from_millis(500),
+                ..settings(mode, &database, &provider)
+            });
+            let post = service.request("POST", "/v1/tickets").json(&ticket());
+            let waiting = tokio::spawn(post.send());
+            provider.calls(1).await;
+            service.tell_to_stop();
+            let (drained, took) = service.ended();
+            assert_eq!(drained, Drained::Cut, "{mode}");
+            let expected = Duration::from_millis(450)..Duration::from_secs(5);
+            assert!(expected.contains(&took), "{mode}: {took:?}");
+            waiting.abort();
+            assert_eq!(database.new_tickets().await, 0, "{mode}");
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_service_stops_at_once() {
     for mode in IntakeMode::ALL {
-        let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-        let service = Service::start(settings(mode, &database, &provider));
-        // A kept-alive connection without a request does not count as work.
-        let idle = TcpStream::connect(service.address()).unwrap();
-        service.tell_to_stop();
-        let (drained, took) = service.ended();
-        assert_eq!(drained, Drained::Clean, "{mode}");
-        assert!(took < Duration::from_secs(4), "{mode}: {took:?}");
-        drop(idle);
+        for database in Database::each() {
+            let provider = FakeProvider::start(LATENCY);
+            let service = Service::start(settings(mode, &database, &provider));
+            // A kept-alive connection without a request does not count as work.
+            let idle = TcpStream::connect(service.address()).unwrap();
+            service.tell_to_stop();
+            let (drained, took) = service.ended();
+            assert_eq!(drained, Drained::Clean, "{mode}");
+            assert!(took < Duration::from_secs(4), "{mode}: {took:?}");
+            drop(idle);
+        }
     }
 }
 
@@ -118,20 +122,22 @@ fn post_and_do_not_wait(service: &Service) -> TcpStream {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn half_a_request_costs_nobody_anything() {
-    let (provider, database) = (FakeProvider::start(Duration::ZERO), Database::new());
-    let service = Service::start(settings(IntakeMode::Async, &database, &provider));
-    let mut clients = Vec::new();
-    for text in
-        ["POST /v1/tick", "POST /v1/tickets HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{"]
-    {
-        let mut client = TcpStream::connect(service.address()).unwrap();
-        client.write_all(text.as_bytes()).unwrap();
-        clients.push(client);
+    for database in Database::each() {
+        let provider = FakeProvider::start(Duration::ZERO);
+        let service = Service::start(settings(IntakeMode::Async, &database, &provider));
+        let mut clients = Vec::new();
+        for text in
+            ["POST /v1/tick", "POST /v1/tickets HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{"]
+        {
+            let mut client = TcpStream::connect(service.address()).unwrap();
+            client.write_all(text.as_bytes()).unwrap();
+            clients.push(client);
+        }
+        assert_eq!(service.post(&ticket()).await.status, 201);
+        drop(clients);
+        service.tell_to_stop();
+        assert_eq!(service.ended().0, Drained::Clean);
     }
-    assert_eq!(service.post(&ticket()).await.status, 201);
-    drop(clients);
-    service.tell_to_stop();
-    assert_eq!(service.ended().0, Drained::Clean);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,9 +9,16 @@
     reason = "a test fails with a panic, in its helpers too"
 )]
 
+mod access;
 mod api;
 mod databases;
 mod errors;
+mod faults;
 mod fixture;
+mod idempotency;
 mod lifecycle;
+mod list;
 mod modes;
+mod openapi;
+mod pool;
+mod transactions;

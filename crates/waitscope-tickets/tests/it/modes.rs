@@ -196,13 +196,15 @@ fn writing_does_not_wait_for_a_held_event_loop() {
 fn worker_threads_are_bounded() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let (provider, database) = (FakeProvider::start(LATENCY), Database::new());
-        let service = Service::start(Config {
-            threads: 3.try_into().unwrap(),
-            ..settings(IntakeMode::Thread, &database, &provider)
-        });
-        let (replies, _) = at_once(&service, 7).await;
-        assert!(replies.iter().all(|reply| reply.status == 201), "{replies:?}");
-        assert_eq!(provider.seen().max_in_flight, 3);
+        for database in Database::each() {
+            let provider = FakeProvider::start(LATENCY);
+            let service = Service::start(Config {
+                threads: 3.try_into().unwrap(),
+                ..settings(IntakeMode::Thread, &database, &provider)
+            });
+            let (replies, _) = at_once(&service, 7).await;
+            assert!(replies.iter().all(|reply| reply.status == 201), "{replies:?}");
+            assert_eq!(provider.seen().max_in_flight, 3);
+        }
     });
 }

@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::str::FromStr;
 use std::time::Duration;
 
-use waitscope_tickets::{ApiKey, Config, IntakeMode};
+use waitscope_tickets::{Config, IntakeMode, InvalidSetting};
 
 use crate::exit::{Exit, Failure};
 use crate::serving;
@@ -18,12 +18,15 @@ use crate::units::{count, positive_duration_or_seconds};
 /// who waits: a task, a worker thread, or (the mistake, on purpose) the event loop. Listens on
 /// 127.0.0.1; every setting is also read from the environment and from `.env`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "The provider's key is read from PROVIDER_API_KEY alone.\n\n\
+#[command(
+    after_help = "Keys are read from the environment alone: PROVIDER_API_KEY for the provider, and \
+        API_KEY,\nwhich clients must then send as X-API-Key.\n\n\
         Example, with `waitscope provider` running:\n  \
         waitscope tickets --intake-mode thread\n  \
         curl http://127.0.0.1:8400/v1/tickets -d '{\"customer_id\": \"C-0001\", \
         \"subject\": \"Charged twice\", \"body\": \"\", \"channel\": \"email\"}' \
-        -H 'Content-Type: application/json'")]
+        -H 'Content-Type: application/json'"
+)]
 pub(crate) struct Args {
     /// The port to listen on; 0 takes any free one
     #[arg(long, env = "PORT", hide_env_values = true, default_value_t = 8400)]
@@ -40,10 +43,14 @@ pub(crate) struct Args {
     #[arg(long, env, hide_env_values = true, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = some::<u16>)]
     event_loops: u16,
-    /// The database, sqlite:FILE; the file is made when it is missing
+    /// The database: sqlite:FILE, made when it is missing, or postgres://USER:PASSWORD@HOST:PORT/NAME
     #[arg(long, env, hide_env_values = true, value_name = "URL")]
     #[arg(default_value_t = Config::default().database_url.to_string())]
     database_url: String,
+    /// Whether database connections are kept; false opens one for each use
+    #[arg(long, env, hide_env_values = true, value_name = "true|false", default_value_t = true)]
+    #[arg(action = clap::ArgAction::Set)]
+    db_pool: bool,
     /// Database connections of an event loop
     #[arg(long, env, hide_env_values = true, value_name = "N")]
     #[arg(default_value_t = Config::default().db_pool_size, value_parser = some::<NonZeroU32>)]
@@ -83,7 +90,11 @@ fn some<T: FromStr>(text: &str) -> Result<T, String> {
 
 /// Serves until it is told to stop.
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
-    let config = args.config(api_key()?)?;
+    let config = Config {
+        api_key: secret("API_KEY")?,
+        provider_api_key: secret("PROVIDER_API_KEY")?,
+        ..args.config()?
+    };
     // For a provider behind https. A second install is refused and leaves the first in place.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let stop = serving::prepare(args.stop)?;
@@ -102,15 +113,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
 
 impl Args {
     /// URLs are read here and not by clap, which repeats a wrong value: it may hold a password.
-    fn config(&self, provider_api_key: Option<ApiKey>) -> Result<Config, Failure> {
+    fn config(&self) -> Result<Config, Failure> {
         Ok(Config {
             intake_mode: self.intake_mode,
             database_url: self.database_url.parse().map_err(Failure::usage)?,
+            db_pool: self.db_pool,
             db_pool_size: self.db_pool_size,
             db_pool_timeout: self.db_pool_timeout,
             threads: self.threads,
             provider_url: self.provider_url.parse().map_err(Failure::usage)?,
-            provider_api_key,
             provider_timeout: self.provider_timeout,
             provider_max_concurrency: self.provider_max_concurrency,
             provider_chat_model: self.provider_chat_model.clone(),
@@ -121,11 +132,11 @@ impl Args {
 }
 
 /// A key on the command line could be read by every user of the machine.
-fn api_key() -> Result<Option<ApiKey>, Failure> {
-    match std::env::var("PROVIDER_API_KEY") {
+fn secret<T: FromStr<Err = InvalidSetting>>(name: &str) -> Result<Option<T>, Failure> {
+    match std::env::var(name) {
         Ok(key) if !key.is_empty() => key.parse().map(Some).map_err(Failure::usage),
         Err(std::env::VarError::NotUnicode(_)) => {
-            Err(Failure::usage("PROVIDER_API_KEY is not text"))
+            Err(Failure::usage(format!("{name} is not text")))
         }
         _ => Ok(None),
     }
@@ -146,19 +157,20 @@ mod tests {
     fn config(line: &str) -> Result<Config, String> {
         let words = std::iter::once("tickets").chain(line.split_whitespace());
         let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
-        line.args.config(None).map_err(|failure| format!("{failure:?}"))
+        line.args.config().map_err(|failure| format!("{failure:?}"))
     }
 
     #[test]
     fn flags_become_a_config() {
         assert_eq!(format!("{:?}", config("").unwrap()), format!("{:?}", Config::default()));
-        let all = "--intake-mode thread --threads 3 --database-url sqlite:x.db --db-pool-size 1 \
+        let all = "--intake-mode thread --threads 3 --database-url sqlite:x.db --db-pool false --db-pool-size 1 \
             --db-pool-timeout 300ms --provider-url http://127.0.0.1:1 --provider-timeout 2s \
             --provider-max-concurrency 4 --provider-chat-model c --provider-embed-model e";
         let expected = Config {
             intake_mode: IntakeMode::Thread,
             threads: 3.try_into().unwrap(),
             database_url: "sqlite:x.db".parse().unwrap(),
+            db_pool: false,
             db_pool_size: 1.try_into().unwrap(),
             db_pool_timeout: Duration::from_millis(300),
             provider_url: "http://127.0.0.1:1/v1".parse().unwrap(),
@@ -175,7 +187,9 @@ mod tests {
     fn wrong_values_are_answered_with_right_ones() {
         for (line, hint) in [
             ("--intake-mode=fast", "async, thread, blocking"),
-            ("--database-url=postgres://me:s3cret@host/db", "sqlite:FILE"),
+            ("--database-url=mysql://me:s3cret@host/db", "sqlite:FILE"),
+            ("--database-url=postgres://me:s3cret@host:x/db", "postgres://USER:PASSWORD@HOST"),
+            ("--db-pool=maybe", "true, false"),
             ("--provider-url=http://me:s3cret@host", "PROVIDER_API_KEY"),
             ("--db-pool-size=0", "from 1 to 1024"),
             ("--db-pool-timeout=0", "more than zero"),

@@ -13,6 +13,8 @@ mod demo;
 mod fixture;
 mod help;
 mod interrupt;
+mod killed;
+mod load;
 mod provider;
 mod provider_record;
 mod python;

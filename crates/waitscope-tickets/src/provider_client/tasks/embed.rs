@@ -55,6 +55,7 @@ mod tests {
             subject: "s".into(),
             body: String::new(),
             channel: Channel::Chat,
+            idempotency_key: None,
         };
         let cases = [
             ("[1.0, -2.5]", true),

@@ -1,10 +1,12 @@
 //! How many requests without waits a second of the server's CPU time answers.
 
 use super::Scenario;
-use super::client::ClientArgs;
-use super::measure::{Contender, Run, alternate, figures, noise_note};
-use super::servers::{Programs, Side};
-use super::table::{Table, median, spread};
+use super::measure::{Contender, alternate};
+use super::servers::Side;
+use crate::bench::client::ClientArgs;
+use crate::bench::measure::{Run, figures, noise_note};
+use crate::bench::processes::Programs;
+use crate::bench::table::{Table, median, spread};
 
 pub(super) const SCENARIO: Scenario = Scenario { name: "requests", run };
 

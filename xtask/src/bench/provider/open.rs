@@ -1,10 +1,12 @@
 //! What 15,000 open streams cost that say a token each 2 s.
 
 use super::Scenario;
-use super::client::ClientArgs;
-use super::measure::{Contender, Run, alternate, figures, middle, noise_note};
-use super::servers::{Programs, Side};
-use super::table::{Table, grouped, spread};
+use super::measure::{Contender, alternate};
+use super::servers::Side;
+use crate::bench::client::ClientArgs;
+use crate::bench::measure::{Run, figures, middle, noise_note};
+use crate::bench::processes::Programs;
+use crate::bench::table::{Table, grouped, spread};
 
 pub(super) const SCENARIO: Scenario = Scenario { name: "open", run };
 
@@ -60,7 +62,7 @@ fn run(programs: &Programs, passes: u32) -> anyhow::Result<Vec<Table>> {
         ),
         log_kib <= TARGET_LOG_KIB,
     );
-    table.note(noise_note(&runs.concat()));
+    table.note(noise_note(runs.iter().flatten()));
     Ok(vec![table])
 }
 
@@ -81,7 +83,7 @@ fn row(name: &str, runs: &[Run]) -> [String; 8] {
     let peaks = figures(runs, |run| run.peak_mib);
     let per_stream_kib =
         middle(runs, |run| (run.peak_mib - run.idle_mib) * 1024.0 / STREAMS as f64);
-    let ms = |figure| grouped(middle(runs, figure), 0);
+    let ms = |figure: fn(&Run) -> f64| grouped(middle(runs, figure), 0);
     let first = [ms(|run| run.seen.times.first.p99_ms), ms(|run| run.seen.times.first.max_ms)];
     let late = [
         ms(|run| run.seen.times.late.p50_ms),

@@ -1,11 +1,13 @@
 //! Whether many streams of a token each 40 ms keep their gaps.
 
 use super::Scenario;
-use super::client::ClientArgs;
-use super::measure::{Contender, Run, alternate, figures, middle, noise_note};
-use super::servers::{Programs, Side};
-use super::table::{Table, grouped, median, spread};
-use super::times::Quantiles;
+use super::measure::{Contender, alternate};
+use super::servers::Side;
+use crate::bench::client::ClientArgs;
+use crate::bench::measure::{Run, figures, middle, noise_note};
+use crate::bench::processes::Programs;
+use crate::bench::table::{Table, grouped, median, spread};
+use crate::bench::times::Quantiles;
 
 pub(super) const SCENARIO: Scenario = Scenario { name: "gaps", run };
 
