@@ -4,13 +4,17 @@
 //! it; it knows no terminal. Three moments are kept apart: the intended start, the actual start
 //! and the end, all on the monotonic clock.
 
-pub mod client;
+pub mod engine;
+mod error;
+pub mod http1;
+pub mod load;
 pub mod pacer;
 pub mod request;
 pub mod server_timing;
 pub mod stall;
 pub mod target;
+pub mod template;
 
-pub use client::{ErrorClass, RequestError};
+pub use error::{ErrorClass, RequestError};
 pub use request::RequestSpec;
 pub use target::{Target, TargetError};

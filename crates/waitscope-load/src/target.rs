@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use url::{Host, Url};
 
 /// A server and a path on it.
@@ -134,6 +136,12 @@ impl Target {
         Some((decode(self.url.username()), decode(self.url.password().unwrap_or_default())))
     }
 
+    /// The value of `Authorization` for the URL's user part (RFC 7617).
+    pub fn basic_authorization(&self) -> Option<String> {
+        let (name, password) = self.credentials()?;
+        Some(format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))))
+    }
+
     /// The URL for a reader and for records: without user name and password.
     pub fn display(&self) -> String {
         let mut url = self.url.clone();
@@ -144,13 +152,13 @@ impl Target {
         url.to_string()
     }
 
-    /// Looks the host up.
+    /// Looks the host up; blocks meanwhile.
     ///
     /// # Errors
     /// When the name is not known; the list is never empty.
-    pub async fn resolve(&self) -> std::io::Result<Vec<SocketAddr>> {
-        let addresses: Vec<SocketAddr> =
-            tokio::net::lookup_host((self.host(), self.port())).await?.collect();
+    pub fn addresses(&self) -> std::io::Result<Vec<SocketAddr>> {
+        use std::net::ToSocketAddrs;
+        let addresses: Vec<SocketAddr> = (self.host(), self.port()).to_socket_addrs()?.collect();
         if addresses.is_empty() {
             return Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no address"));
         }

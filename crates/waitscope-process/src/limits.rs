@@ -19,6 +19,16 @@ pub fn raise_open_files() -> Option<u64> {
     open_files_limit()
 }
 
+/// How many ports of one address connections to one server can come from; `None` where the system
+/// does not tell (Linux: `net.ipv4.ip_local_port_range`, ip(7)).
+pub fn local_ports() -> Option<u64> {
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel that answers at once")]
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut bounds = range.split_whitespace().map(str::parse::<u64>);
+    let (first, last) = (bounds.next()?.ok()?, bounds.next()?.ok()?);
+    Some((last + 1).saturating_sub(first))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +37,10 @@ mod tests {
     fn the_soft_limit_is_the_hard_one_afterwards() {
         let hard = getrlimit(Resource::Nofile).maximum;
         assert_eq!(raise_open_files(), hard);
+    }
+
+    #[test]
+    fn there_are_ports_to_connect_from() {
+        assert!((1..=65_536).contains(&local_ports().unwrap()));
     }
 }

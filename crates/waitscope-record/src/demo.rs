@@ -43,4 +43,26 @@ pub struct ModeRow {
     pub tickets_per_s: f64,
     /// The most calls that the provider saw in flight at once.
     pub provider_max_in_flight: u64,
+    /// The steady run, when one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyRow>,
+}
+
+/// Users who send one ticket after the other for some time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SteadyRow {
+    /// How many.
+    pub users: u64,
+    /// For how long.
+    pub lasts_s: f64,
+    /// Tickets that were created in that time.
+    pub created: u64,
+    /// Tickets that were on their way when it was over.
+    pub unfinished: u64,
+    /// Tickets that were refused or lost.
+    pub failed: u64,
+    /// Created tickets per second.
+    pub tickets_per_s: f64,
+    /// The median of a ticket's time; unfinished ones count with their age.
+    pub ticket_p50_ms: Option<f64>,
 }

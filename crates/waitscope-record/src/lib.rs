@@ -5,6 +5,7 @@
 //! in its unit. The JSON Schema in `schema/` is generated from these types.
 
 mod demo;
+mod load;
 mod machine;
 mod read;
 mod series;
@@ -14,7 +15,8 @@ mod verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use demo::{DemoInputs, DemoSummary, ModeRow};
+pub use demo::{DemoInputs, DemoSummary, ModeRow, SteadyRow};
+pub use load::{ErrorKind, LatencyFigures, LoadInputs, LoadPart, LoadStage, LoadSummary};
 pub use machine::Machine;
 pub use read::{ReadError, from_json};
 pub use series::{Cell, MAX_ROWS, Series};
@@ -73,6 +75,13 @@ pub enum Body {
         /// What came of it.
         summary: Box<StallSummary>,
     },
+    /// How fast does the server answer under this load?
+    Load {
+        /// What was asked for.
+        inputs: Box<LoadInputs>,
+        /// What came of it.
+        summary: Box<LoadSummary>,
+    },
     /// The three intake modes of the reference service, one run each.
     Demo {
         /// What was asked for.
@@ -87,6 +96,7 @@ impl Body {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Stall { .. } => "stall",
+            Self::Load { .. } => "load",
             Self::Demo { .. } => "demo",
         }
     }

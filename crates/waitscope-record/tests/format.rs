@@ -1,8 +1,9 @@
 //! The format: the committed schema is current, records keep to it, readers are tolerant.
 
 use waitscope_record::{
-    Body, Cell, DemoInputs, DemoSummary, Finding, Machine, ModeRow, Part, ReadError, Record,
-    Series, Severity, StallInputs, StallSummary, Verdict, from_json, json_schema,
+    Body, Cell, DemoInputs, DemoSummary, ErrorKind, Finding, LatencyFigures, LoadInputs, LoadPart,
+    LoadStage, LoadSummary, Machine, ModeRow, Part, ReadError, Record, Series, Severity,
+    StallInputs, StallSummary, Verdict, from_json, json_schema,
 };
 
 const COMMITTED: &str = include_str!("../schema/waitscope-1.json");
@@ -65,6 +66,33 @@ fn stall() -> Record {
     record
 }
 
+fn load() -> Record {
+    let inputs = LoadInputs {
+        urls: vec!["http://127.0.0.1:8000/chat".into()],
+        schedule: "open".into(),
+        arrivals: Some("poisson".into()),
+        stages: vec![LoadStage { rate_per_s: 10.0, duration_s: 30.0 }],
+        ..LoadInputs::default()
+    };
+    let figures =
+        LatencyFigures { count: 2, lower_bounds: vec!["max".into()], ..Default::default() };
+    let summary = LoadSummary {
+        statuses: [("200".into(), 1)].into(),
+        error_kinds: vec![ErrorKind { class: "timeout".into(), count: 1, example: "2 s".into() }],
+        response: Some(figures),
+        parts: vec![LoadPart {
+            name: "db".into(),
+            count: 1,
+            p50_ms: 1.0,
+            p99_ms: 1.0,
+            share_percent: 50.0,
+        }],
+        ..LoadSummary::default()
+    };
+    let body = Body::Load { inputs: Box::new(inputs), summary: Box::new(summary) };
+    Record::new(body, "0.1.0", "2026-01-02T03:04:05Z".into())
+}
+
 fn demo() -> Record {
     let inputs = DemoInputs { requests: 8, concurrency: 4, probe: "scheduled".into(), seed: 21 };
     let row = ModeRow {
@@ -74,6 +102,7 @@ fn demo() -> Record {
         health_slowest_ms: None,
         tickets_per_s: 1.6,
         provider_max_in_flight: 4,
+        steady: None,
     };
     let summary = DemoSummary { modes: vec![row], as_expected: true, surprises: vec![] };
     let mut record =
@@ -99,7 +128,7 @@ fn the_committed_schema_is_current() {
 fn records_keep_to_the_schema_and_come_back_the_same() {
     let schema = serde_json::from_str(COMMITTED).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    for record in [stall(), demo()] {
+    for record in [stall(), load(), demo()] {
         let json = record.to_json().unwrap();
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();

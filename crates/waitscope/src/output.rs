@@ -22,7 +22,7 @@ impl Output {
     /// Checks that the file can be written: a typing error must not cost a measurement.
     pub(crate) fn open(args: &OutputArgs) -> Result<Self, Failure> {
         if let Some(path) = &args.output {
-            check(path).map_err(|error| Failure::usage(cannot_write(path, &error)))?;
+            can_write(path)?;
         }
         Ok(Self { json: args.json, file: args.output.clone() })
     }
@@ -52,6 +52,11 @@ impl Output {
     }
 }
 
+/// Checks that a file can be written.
+pub(crate) fn can_write(path: &Path) -> Result<(), Failure> {
+    check(path).map_err(|error| Failure::usage(cannot_write(path, &error)))
+}
+
 /// Whether the file can be written. An older result is not touched, and no empty file is left: a
 /// run that fails has no result.
 fn check(path: &Path) -> std::io::Result<()> {
@@ -68,7 +73,7 @@ fn check(path: &Path) -> std::io::Result<()> {
     }
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> String {
+pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> String {
     format!("cannot write {}: {error}", path.display())
 }
 

@@ -41,6 +41,24 @@ pub(crate) fn positive_duration_or_seconds(text: &str) -> Result<Duration, Strin
     positive_duration(text)
 }
 
+/// The units of a rate, in seconds.
+const RATE_UNITS: [(&str, f64); 4] = [("s", 1.0), ("min", 60.0), ("m", 60.0), ("h", 3600.0)];
+
+/// Reads a rate such as `100/s` or `6000/min`, per second.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let known = || "write a number and /s, /min or /h, such as 100/s".to_owned();
+    let (number, unit) = text.split_once('/').ok_or_else(known)?;
+    let seconds = RATE_UNITS.iter().find(|(name, _)| *name == unit.trim());
+    let (_, seconds) = seconds.ok_or_else(|| format!("unit `/{}`; {}", unit.trim(), known()))?;
+    let number = number.trim();
+    let value: f64 = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
+    if value.is_finite() && value >= 0.0 {
+        Ok(value / seconds)
+    } else {
+        Err("must not be negative or endless".into())
+    }
+}
+
 /// Reads a whole number from 1 to `most`.
 pub(crate) fn count(most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync {
     move |text| match text.trim().parse() {
@@ -83,6 +101,30 @@ mod tests {
         for (text, expected) in cases {
             match (duration(text), expected) {
                 (Ok(got), Ok(want)) => assert_eq!(got, Duration::from_secs_f64(want), "{text}"),
+                (Err(got), Err(want)) => assert!(got.contains(want), "{text}: {got}"),
+                (got, want) => panic!("{text}: got {got:?}, wanted {want:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn rates() {
+        let cases = [
+            ("100/s", Ok(100.0)),
+            ("6000/min", Ok(100.0)),
+            ("90 / m", Ok(1.5)),
+            ("36/h", Ok(0.01)),
+            ("0/s", Ok(0.0)),
+            ("100", Err("such as 100/s")),
+            ("100/day", Err("unit `/day`")),
+            ("many/s", Err("not a number")),
+            ("-1/s", Err("negative")),
+            ("NaN/s", Err("endless")),
+            ("inf/s", Err("endless")),
+        ];
+        for (text, expected) in cases {
+            match (rate(text), expected) {
+                (Ok(got), Ok(want)) => assert!((got - want).abs() < 1e-12, "{text}: {got}"),
                 (Err(got), Err(want)) => assert!(got.contains(want), "{text}: {got}"),
                 (got, want) => panic!("{text}: got {got:?}, wanted {want:?}"),
             }

@@ -4,25 +4,27 @@
 mod advice;
 mod figures;
 mod findings;
-mod lanes;
 mod probe;
-mod ticker;
+mod requests;
 mod verdict;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 use waitscope_process::{CpuMeter, listeners, own_cpu_seconds, with_descendants};
 use waitscope_stats::latencies::Latencies;
 
-use crate::client::{Client, ErrorClass, RequestError};
+use crate::engine::{self, Cancel, Endpoint};
+use crate::error::{ErrorClass, RequestError};
 use crate::request::RequestSpec;
 use crate::server_timing::Metric;
 use crate::target::Target;
+use crate::template::TemplateError;
 
 pub use figures::record;
 pub use probe::Probes;
@@ -157,7 +159,7 @@ pub enum StallError {
     },
     /// The request cannot be written.
     #[error("the request makes no valid HTTP: {0}")]
-    Request(#[from] http::Error),
+    Request(#[from] TemplateError),
     /// The system refuses a thread or a timer.
     #[error("cannot start measuring: {0}")]
     System(#[from] std::io::Error),
@@ -266,57 +268,40 @@ pub struct Measurement {
 /// part of the measurement.
 pub fn run(
     config: &Config,
-    on_event: Arc<dyn Fn(Event<'_>) + Send + Sync>,
+    on_event: &OnEvent,
     stop: &CancellationToken,
 ) -> Result<Measurement, StallError> {
     enough_files(config)?;
-    config.request.build(0)?;
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let ready = runtime.block_on(async {
-        tokio::select! {
-            ready = prepare(config) => ready,
-            () = stop.cancelled() => Err(StallError::Interrupted),
-        }
-    });
-    let Ready { client, health, calm, health_is_page } = match ready {
-        Ok(ready) => ready,
-        Err(error) => {
-            // A name look-up that hangs is not waited for.
-            runtime.shutdown_background();
-            return Err(error);
-        }
-    };
+    let Ready { requests, probes, calm, health_is_page } = prepare_until(config, stop)?;
     let calm_median = calm.median().unwrap_or_default();
     on_event(Event::Calm(calm_median));
 
     let limit = config.max_health.limit(calm_median);
-    let listening: BTreeSet<i32> =
-        client.addresses().iter().flat_map(|address| listeners(*address)).collect();
+    let addresses = requests.endpoints.iter().flat_map(|endpoint| &endpoint.addresses);
+    let listening: BTreeSet<i32> = addresses
+        .filter_map(|address| match address {
+            engine::Address::Tcp(address) => Some(listeners(*address)),
+            engine::Address::Unix(_) => None,
+        })
+        .flatten()
+        .collect();
     let listening: Vec<i32> = listening.into_iter().collect();
     let meter = CpuMeter::start(&with_descendants(&listening));
     let client_cpu_before = own_cpu_seconds();
-    let begin = Instant::now();
-    let ticks = ticker::start(begin, config.every)?;
-    let run = Arc::new(Run {
-        config: config.clone(),
-        client,
-        health,
-        limit,
-        begin,
-        on_event,
-        stop: stop.clone(),
-        requests_done: CancellationToken::new(),
-    });
-    let (requests, probes, server_cpu_seconds) = runtime.block_on(async {
-        let probing = tokio::spawn(probe::beside(Arc::clone(&run), ticks));
-        let requests = lanes::run(&run).await;
+    let (begin, requests_done) = (Instant::now(), Cancel::new());
+    let (requests, probes, server_cpu_seconds) = std::thread::scope(|scope| {
+        let probing = {
+            let (seen, ends) = ((limit, Arc::clone(on_event)), (&requests_done, stop.clone()));
+            let probes = &probes;
+            let work = move || probe::beside(probes, begin, seen, ends);
+            std::thread::Builder::new().name("probe".into()).spawn_scoped(scope, work)?
+        };
+        let requests = requests::run(&requests, begin, on_event, stop);
         let server_cpu_seconds = meter.and_then(|meter| meter.seconds());
-        run.requests_done.cancel();
-        let probes = probing.await.unwrap_or_else(|_panicked| Probes::new(limit));
-        (requests, probes, server_cpu_seconds)
-    });
-    runtime.shutdown_background();
+        requests_done.finish();
+        let probes = probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok::<_, std::io::Error>((requests?, probes?, server_cpu_seconds))
+    })?;
     Ok(Measurement {
         calm,
         health_is_page,
@@ -331,46 +316,65 @@ pub fn run(
     })
 }
 
-/// What requests and probes share while a run goes on.
-struct Run {
-    config: Config,
-    client: Client,
-    health: Client,
-    limit: Duration,
-    begin: Instant,
-    on_event: Arc<dyn Fn(Event<'_>) + Send + Sync>,
-    stop: CancellationToken,
-    requests_done: CancellationToken,
-}
+/// Hears what happens.
+pub type OnEvent = Arc<dyn Fn(Event<'_>) + Send + Sync>;
 
+/// What a run needs beside its settings.
 struct Ready {
-    client: Client,
-    health: Client,
+    requests: engine::Config,
+    probes: engine::Config,
     calm: Latencies,
     health_is_page: bool,
 }
 
-/// Looks both targets up, connects once, and takes the calm baseline.
-async fn prepare(config: &Config) -> Result<Ready, StallError> {
-    let client = reach(&config.request.target, config.wait).await?;
-    let health = reach(&config.health.target, config.wait).await?;
-    let (calm, health_is_page) = probe::calm(&health, &config.health, config.timeout).await?;
-    Ok(Ready { client, health, calm, health_is_page })
+/// Prepares on a thread of its own: a name look-up that hangs is not waited for.
+fn prepare_until(config: &Config, stop: &CancellationToken) -> Result<Ready, StallError> {
+    let (send, receive) = mpsc::channel();
+    let config = config.clone();
+    std::thread::Builder::new().name("prepare".into()).spawn(move || {
+        // Nobody is there any more when the run was stopped.
+        let _ = send.send(prepare(&config));
+    })?;
+    loop {
+        match receive.recv_timeout(Duration::from_millis(20)) {
+            Ok(ready) => return ready,
+            Err(_) if stop.is_cancelled() => return Err(StallError::Interrupted),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(std::io::Error::other("the preparation ended early").into());
+            }
+        }
+    }
 }
 
+/// Looks both targets up, connects once, and takes the calm baseline.
+fn prepare(config: &Config) -> Result<Ready, StallError> {
+    let requests = config.request.templates(0, false)?;
+    let health = config.health.templates(0, false)?;
+    let endpoint = reach(&config.request.target, config.wait)?;
+    let requests = requests::engine_config(config, &endpoint, requests);
+    let endpoint = reach(&config.health.target, config.wait)?;
+    let probes = probe::engine_config(config, &endpoint, health);
+    let (calm, health_is_page) = probe::calm(config.health.target.display(), &probes)?;
+    Ok(Ready { requests, probes, calm, health_is_page })
+}
+
+/// How long the first connection to a target may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Looks the target up and connects once; tries again for `wait` while nobody listens there.
-async fn reach(target: &Target, wait: Duration) -> Result<Client, StallError> {
+#[expect(clippy::disallowed_methods, reason = "a plain thread, which may wait")]
+fn reach(target: &Target, wait: Duration) -> Result<Endpoint, StallError> {
     let since = Instant::now();
     loop {
-        let reached = async {
-            let client = Client::new(target).await?;
-            client.connect().await?;
-            Ok(client)
-        };
-        match reached.await {
-            Ok(client) => return Ok(client),
+        let reached = Endpoint::of(target).and_then(|endpoint| {
+            endpoint.reach(CONNECT_TIMEOUT)?;
+            Ok(endpoint)
+        });
+        match reached {
+            Ok(endpoint) => return Ok(endpoint),
             Err(RequestError { class: ErrorClass::Refused, .. }) if since.elapsed() < wait => {
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                std::thread::sleep(Duration::from_millis(50));
             }
             Err(error) => {
                 let (url, hint) = (target.display(), error.class.hint());

@@ -1,120 +1,162 @@
 //! The health probe: a fresh connection each time, as an orchestrator's probe has.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 use waitscope_record::MAX_ROWS;
 use waitscope_stats::latencies::Latencies;
 
-use super::ticker::{self, Ticks};
-use super::{Event, ProbeMode, ProbeSample, Run, StallError};
-use crate::client::{Client, ErrorClass, Exchange};
-use crate::request::RequestSpec;
+use super::{Config, Event, OnEvent, ProbeMode, ProbeSample, StallError};
+use crate::engine::{
+    self, Cancel, Endpoint, Outcome, Progress, Sample, Schedule, Sink, Stop, Turns, Warmup,
+};
+use crate::error::ErrorClass;
+use crate::pacer::{Arrivals, Pace, Profile};
+use crate::template::Template;
 
 /// Probes of the calm baseline, and the time between them.
-const CALM_PROBES: u32 = 10;
+const CALM_PROBES: u64 = 10;
 const CALM_EVERY: Duration = Duration::from_millis(20);
 
 /// The longest that a calm probe is waited for.
 const CALM_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the engine runs for the probes of a [`Config`].
+pub(super) fn engine_config(
+    config: &Config,
+    endpoint: &Endpoint,
+    templates: Vec<Template>,
+) -> engine::Config {
+    let one_by_one = Schedule::Closed { users: 1, pace: Pace::After(config.every) };
+    let schedule = match config.probe {
+        ProbeMode::Sequential => one_by_one,
+        ProbeMode::Scheduled => match Profile::constant(1.0 / config.every.as_secs_f64()) {
+            Ok(profile) => Schedule::Open(Arrivals::Constant(profile)),
+            // Not within the bounds of `every`.
+            Err(_) => one_by_one,
+        },
+    };
+    engine::Config {
+        endpoints: vec![endpoint.clone()],
+        templates,
+        turns: Turns::InOrder,
+        schedule,
+        stop: Stop::default(),
+        timeout: config.timeout,
+        keep_alive: false,
+        max_in_flight: None,
+        warmup: Warmup::Off,
+        threads: 1,
+        seed: 0,
+        details: true,
+    }
+}
 
 /// Takes the baseline while nothing else is asked of the server. Says also whether the health
 /// answer is HTML, which often means that a page answers everything.
 ///
 /// # Errors
 /// When one of the probes is not answered with 2xx: there is nothing to compare with then.
-pub(super) async fn calm(
-    client: &Client,
-    health: &RequestSpec,
-    timeout: Duration,
-) -> Result<(Latencies, bool), StallError> {
-    let mut calm = Latencies::new();
-    let mut is_page = false;
-    let mut ticks = ticker::start(Instant::now(), CALM_EVERY)?;
-    for _ in 0..CALM_PROBES {
-        let exchange = send(client, health, timeout.min(CALM_TIMEOUT)).await?;
-        let url = health.target.display();
-        let answer =
-            exchange.answer.map_err(|error| StallError::HealthFails { url: url.clone(), error })?;
-        if !answer.is_success() {
-            return Err(StallError::Unhealthy { url, status: answer.status });
-        }
-        is_page |= answer.is_page();
-        calm.record(exchange.end - exchange.start);
-        // Whatever was due meanwhile is past.
-        while ticks.try_recv().is_ok() {}
-        ticks.recv().await;
-    }
-    Ok((calm, is_page))
-}
-
-async fn send(client: &Client, health: &RequestSpec, timeout: Duration) -> http::Result<Exchange> {
-    Ok(client.send(health.build(0)?, timeout).await)
-}
-
-/// Probes until the requests are done, then waits for the probes that are still out.
-pub(super) async fn beside(run: Arc<Run>, ticks: Ticks) -> Probes {
-    match run.config.probe {
-        ProbeMode::Scheduled => scheduled(&run, ticks).await,
-        ProbeMode::Sequential => sequential(&run).await,
-    }
-}
-
-async fn scheduled(run: &Arc<Run>, mut ticks: Ticks) -> Probes {
-    let mut probes = Probes::new(run.limit);
-    let mut out = JoinSet::new();
-    // The first one is sent whatever happens: requests may be done before it is due.
-    out.spawn(one(Arc::clone(run), ticks.recv().await.unwrap_or_default()));
-    loop {
-        tokio::select! {
-            biased;
-            () = run.requests_done.cancelled() => break,
-            () = run.stop.cancelled() => break,
-            Some(intended) = ticks.recv() => drop(out.spawn(one(Arc::clone(run), intended))),
-            Some(ended) = out.join_next() => probes.add_joined(ended),
-        }
-    }
-    while let Some(ended) = out.join_next().await {
-        probes.add_joined(ended);
-    }
-    probes
-}
-
-async fn sequential(run: &Arc<Run>) -> Probes {
-    let mut probes = Probes::new(run.limit);
-    loop {
-        // Nothing is intended here: the next probe starts some time after the last one came back.
-        probes.add(one(Arc::clone(run), run.begin.elapsed()).await);
-        tokio::select! {
-            () = run.requests_done.cancelled() => break,
-            () = run.stop.cancelled() => break,
-            () = tokio::time::sleep(run.config.every) => {}
-        }
-    }
-    probes
-}
-
-async fn one(run: Arc<Run>, intended: Duration) -> ProbeSample {
-    let start = Instant::now();
-    let (end, answer) = tokio::select! {
-        sent = send(&run.health, &run.config.health, run.config.timeout) => match sent {
-            Ok(exchange) => (exchange.end, Some(exchange.answer)),
-            Err(_invalid) => (Instant::now(), None),
-        },
-        () = run.stop.cancelled() => (Instant::now(), None),
+pub(super) fn calm(url: String, probes: &engine::Config) -> Result<(Latencies, bool), StallError> {
+    let config = engine::Config {
+        schedule: Schedule::Closed { users: 1, pace: Pace::Every(CALM_EVERY) },
+        stop: Stop { requests: Some(CALM_PROBES), ..Stop::default() },
+        timeout: probes.timeout.min(CALM_TIMEOUT),
+        ..probes.clone()
     };
-    let (status, error) = match answer {
-        Some(Ok(answer)) => (Some(answer.status), None),
-        Some(Err(error)) => (None, Some(error)),
-        None => (None, None),
+    let cancel = Cancel::new();
+    let mut calm = Calm {
+        latencies: Latencies::new(),
+        is_page: false,
+        failed: None,
+        url,
+        cancel: cancel.clone(),
     };
-    let since_begin = |moment: Instant| moment.saturating_duration_since(run.begin);
-    let sample =
-        ProbeSample { intended, start: since_begin(start), end: since_begin(end), status, error };
-    (run.on_event)(Event::Probe(&sample));
-    sample
+    engine::run(&config, &mut calm, &cancel)?;
+    match calm.failed {
+        None => Ok((calm.latencies, calm.is_page)),
+        Some(error) => Err(error),
+    }
+}
+
+struct Calm {
+    latencies: Latencies,
+    is_page: bool,
+    failed: Option<StallError>,
+    url: String,
+    cancel: Cancel,
+}
+
+impl Sink for Calm {
+    fn wants_samples(&self) -> bool {
+        true
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        let url = self.url.clone();
+        let error = match &sample.outcome {
+            Outcome::Answered(200..300) => {
+                self.is_page |= sample.details.as_ref().is_some_and(|details| details.is_page);
+                self.latencies.record(sample.service());
+                return;
+            }
+            Outcome::Answered(status) => StallError::Unhealthy { url, status: *status },
+            Outcome::Failed(error) => StallError::HealthFails { url, error: error.clone() },
+            Outcome::Unfinished | Outcome::Unsent => return,
+        };
+        self.failed.get_or_insert(error);
+        self.cancel.stop();
+    }
+}
+
+/// Probes until `requests_done`, then waits for the probes that are still out.
+///
+/// # Errors
+/// When the system gives no thread.
+pub(super) fn beside(
+    config: &engine::Config,
+    begin: Instant,
+    (limit, on_event): (Duration, OnEvent),
+    (requests_done, stop): (&Cancel, CancellationToken),
+) -> std::io::Result<Probes> {
+    let probes = Probes::new(limit);
+    let mut sink = Beside { probes, on_event, stop, cancel: requests_done.clone() };
+    engine::run_since(begin, config, &mut sink, requests_done)?;
+    Ok(sink.probes)
+}
+
+struct Beside {
+    probes: Probes,
+    on_event: OnEvent,
+    stop: CancellationToken,
+    cancel: Cancel,
+}
+
+impl Sink for Beside {
+    fn wants_samples(&self) -> bool {
+        true
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        let (status, error) = match &sample.outcome {
+            Outcome::Answered(status) => (Some(*status), None),
+            Outcome::Failed(error) => (None, Some(error.clone())),
+            Outcome::Unfinished => (None, None),
+            // A probe that was due when the requests were done is one that nobody needs.
+            Outcome::Unsent => return,
+        };
+        let Sample { intended, start, end, .. } = *sample;
+        let sample = ProbeSample { intended, start, end, status, error };
+        (self.on_event)(Event::Probe(&sample));
+        self.probes.add(sample);
+    }
+
+    fn tick(&mut self, _progress: Progress) {
+        if self.stop.is_cancelled() {
+            self.cancel.stop();
+        }
+    }
 }
 
 /// The probes of a run, in bounded memory however long it lasts.
@@ -178,13 +220,6 @@ impl Probes {
     /// All probes that were sent.
     pub fn sent(&self) -> u64 {
         self.answered + self.failed + self.unfinished
-    }
-
-    fn add_joined(&mut self, ended: Result<ProbeSample, tokio::task::JoinError>) {
-        // A probe does not panic and is not aborted; if it were, it would be missing, not wrong.
-        if let Ok(sample) = ended {
-            self.add(sample);
-        }
     }
 
     fn add_failure(&mut self, sample: &ProbeSample) {
@@ -252,7 +287,7 @@ fn slower(first: ProbeSample, second: ProbeSample) -> ProbeSample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::RequestError;
+    use crate::error::RequestError;
 
     fn sample(intended_ms: u64, latency_ms: u64, status: Option<u16>) -> ProbeSample {
         let intended = Duration::from_millis(intended_ms);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use server::{Server, answer, wait};
 use tokio_util::sync::CancellationToken;
 use waitscope_load::stall::{
-    self, Config, Event, MaxHealth, Meaning, Measurement, Outcome, ProbeMode, StallError,
+    self, Config, Event, MaxHealth, Meaning, Measurement, OnEvent, Outcome, ProbeMode, StallError,
 };
 use waitscope_load::{ErrorClass, RequestSpec, Target};
 use waitscope_record::{Body, Record, StallSummary};
@@ -33,7 +33,12 @@ fn config(url: &str) -> Config {
 }
 
 fn measure(config: &Config) -> Result<Measurement, StallError> {
-    stall::run(config, Arc::new(|_: Event<'_>| {}), &CancellationToken::new())
+    stall::run(config, &quiet(), &CancellationToken::new())
+}
+
+/// Nobody listens.
+fn quiet() -> OnEvent {
+    Arc::new(|_: Event<'_>| {})
 }
 
 fn record(config: &Config) -> (Record, Meaning) {
@@ -43,7 +48,7 @@ fn record(config: &Config) -> (Record, Meaning) {
 fn summary(record: &Record) -> &StallSummary {
     match &record.body {
         Body::Stall { summary, .. } => summary,
-        Body::Demo { .. } => panic!("not a stall record"),
+        Body::Demo { .. } | Body::Load { .. } => panic!("not a stall record"),
     }
 }
 
@@ -270,7 +275,8 @@ fn an_interrupted_run_keeps_what_it_has() {
             token.cancel();
         }
     };
-    let measured = stall::run(&config, Arc::new(on_event), &stop).unwrap();
+    let on_event: OnEvent = Arc::new(on_event);
+    let measured = stall::run(&config, &on_event, &stop).unwrap();
     let (record, _) = stall::record(&config, &measured, "0", String::new());
     let summary = summary(&record);
     assert!(record.interrupted);
@@ -284,8 +290,7 @@ fn stopping_before_the_first_request_measures_nothing() {
     let server = Server::overlapping(waits);
     let stop = CancellationToken::new();
     stop.cancel();
-    let on_event = Arc::new(|_: Event<'_>| {});
-    let stopped = stall::run(&config(&server.url("/work")), on_event, &stop);
+    let stopped = stall::run(&config(&server.url("/work")), &quiet(), &stop);
     assert!(matches!(stopped, Err(StallError::Interrupted)), "{stopped:?}");
 }
 

@@ -26,7 +26,7 @@ pub fn demo_run_text(run: &Record, style: Style) -> String {
         Body::Stall { inputs, summary } => {
             stall::page(run, inputs, summary, Detail::Compact, style).render(style)
         }
-        Body::Demo { .. } => String::new(),
+        Body::Demo { .. } | Body::Load { .. } => String::new(),
     };
     format!("{heading}{body}\n")
 }
@@ -76,7 +76,7 @@ impl<'a> Mode<'a> {
                 let good = summary.statuses.iter().filter(|(status, _)| status.starts_with('2'));
                 Some(good.fold(0, |sum: u64, (_, count)| sum.saturating_add(*count)))
             }
-            Body::Demo { .. } => None,
+            Body::Demo { .. } | Body::Load { .. } => None,
         });
         Self { row, created, asked: inputs.requests, cut: run.is_some_and(|run| run.interrupted) }
     }
@@ -104,26 +104,39 @@ fn interrupted(modes: &[Mode]) -> String {
 }
 
 fn table(modes: &[Mode], style: Style) -> Vec<Line> {
-    let mut table = Table::new(vec![
+    let mut columns: Vec<(Align, &[&str])> = vec![
         (Align::Left, &["mode"]),
         (Align::Right, &["wall"]),
         (Align::Right, &["health", "median"]),
         (Align::Right, &["health", "slowest"]),
         (Align::Right, &["tickets/s"]),
         (Align::Right, &["most provider", "calls at once"]),
-    ]);
+    ];
+    let has_steady = modes.iter().any(|mode| mode.row.steady.is_some());
+    if has_steady {
+        columns.push((Align::Right, &["8 users,", "tickets/s"]));
+        columns.push((Align::Right, &["8 users,", "median"]));
+    }
+    let mut table = Table::new(columns);
     for Mode { row, cut, .. } in modes {
         // A run that was cut off would have taken longer.
         let bound = if *cut { ">" } else { "" };
         let paint = if holds_everyone(row) { Paint::Bad } else { Paint::Plain };
-        table.row(vec![
+        let mut cells = vec![
             Line::plain(&name(&row.mode, style)),
             Line::plain(&format!("{bound}{}", figure::time_ms(row.wall_s * 1000.0))),
             Line::painted(paint, &maybe_time(row.health_median_ms)),
             Line::painted(paint, &maybe_time(row.health_slowest_ms)),
             Line::plain(&figure::number(row.tickets_per_s)),
             Line::painted(paint, &row.provider_max_in_flight.to_string()),
-        ]);
+        ];
+        if has_steady {
+            let steady = row.steady.as_ref();
+            let rate = steady.map_or_else(String::new, |s| figure::number(s.tickets_per_s));
+            cells.push(Line::painted(paint, &rate));
+            cells.push(Line::painted(paint, &maybe_time(steady.and_then(|s| s.ticket_p50_ms))));
+        }
+        table.row(cells);
     }
     table.lines(style)
 }

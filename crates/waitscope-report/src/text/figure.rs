@@ -6,6 +6,33 @@ pub(super) fn time_ms(ms: f64) -> String {
     if ms.abs() >= 999.5 { seconds(ms / 1000.0) } else { with_unit(ms, "ms") }
 }
 
+/// A time for lines and columns of them, without a space: `2.04s`, `450ms`, `45.3ms`, `1.23ms`.
+pub(super) fn compact_ms(ms: f64) -> String {
+    let (value, unit) = if ms.abs() >= 999.5 { (ms / 1000.0, "s") } else { (ms, "ms") };
+    let decimals = match (value.abs(), unit) {
+        (size, "s") => usize::from(size < 999.95) + usize::from(size < 99.995),
+        (size, _) => usize::from(size < 99.95) + usize::from(size < 9.995),
+    };
+    with_decimals(value, decimals, unit).replace(' ', "")
+}
+
+/// An amount of data: `512 B`, `1.2 kB`, `34.5 MB`.
+pub(super) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1e3;
+    let mut units = UNITS.iter();
+    let mut unit = units.next();
+    while let Some(larger) = units.as_slice().first().filter(|_| value >= 999.95) {
+        value /= 1e3;
+        unit = Some(larger);
+        units.next();
+    }
+    with_decimals(value, 1, unit.unwrap_or(&""))
+}
+
 /// A time that stays in seconds however short it is: `18.8 s`, `0.23 s`.
 pub(super) fn seconds(seconds: f64) -> String {
     with_unit(seconds, "s")
@@ -87,6 +114,43 @@ mod tests {
         ];
         for (ms, expected) in cases {
             assert_eq!(time_ms(ms), expected, "{ms}");
+        }
+    }
+
+    #[test]
+    fn compact_times_keep_three_digits() {
+        let cases = [
+            (2_040.0, "2.04s"),
+            (999.6, "1.00s"),
+            (999.4, "999ms"),
+            (99_990.0, "99.99s"),
+            (100_000.0, "100.0s"),
+            (3_600_000.0, "3600s"),
+            (45.31, "45.3ms"),
+            (1.234, "1.23ms"),
+            (0.45, "0.45ms"),
+            (0.001, "<0.01ms"),
+            (0.0, "0ms"),
+            (f64::NAN, "?ms"),
+        ];
+        for (ms, expected) in cases {
+            assert_eq!(compact_ms(ms), expected, "{ms}");
+        }
+    }
+
+    #[test]
+    fn amounts_have_the_unit_that_fits() {
+        let cases = [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1_000, "1.0 kB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
+            (34_512_000, "34.5 MB"),
+            (7_000_000_000_000_000, "7000.0 TB"),
+        ];
+        for (amount, expected) in cases {
+            assert_eq!(bytes(amount), expected);
         }
     }
 

@@ -128,7 +128,10 @@ fn error_kinds(record: &Record, style: Style) -> String {
 }
 
 /// The names, with their counts if there are several; those beyond a few are only counted.
-fn counted<'a>(names: impl ExactSizeIterator<Item = (&'a str, u64)>, style: Style) -> String {
+pub(super) fn counted<'a>(
+    names: impl ExactSizeIterator<Item = (&'a str, u64)>,
+    style: Style,
+) -> String {
     const MOST: usize = 8;
     const WIDEST: usize = 40;
     let several = names.len() > 1;
@@ -297,7 +300,12 @@ fn parts_line(page: &mut Page, summary: &StallSummary, style: Style) {
     page.flow(timeline::lead("time"), timeline::GUTTER, shares, 2, style);
 }
 
-fn findings<'a>(page: &mut Page, findings: impl IntoIterator<Item = &'a Finding>, style: Style) {
+/// What was noticed, each behind how much it matters.
+pub(super) fn findings<'a>(
+    page: &mut Page,
+    findings: impl IntoIterator<Item = &'a Finding>,
+    style: Style,
+) {
     for finding in findings {
         let (paint, label) = match finding.severity {
             Severity::Note => (Paint::Strong, "note:"),

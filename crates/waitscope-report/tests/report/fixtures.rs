@@ -403,6 +403,7 @@ pub(crate) fn mode(
         health_slowest_ms: slowest,
         tickets_per_s: 8.0 / wall_s,
         provider_max_in_flight: calls,
+        steady: None,
     }
 }
 

@@ -176,6 +176,7 @@ fn mode() -> impl Strategy<Value = ModeRow> {
             health_slowest_ms: ms,
             tickets_per_s: figure,
             provider_max_in_flight: most,
+            steady: None,
         }
     })
 }

@@ -1,6 +1,7 @@
 //! One file per command: flags -> typed config -> one call into a library -> render.
 
 mod demo;
+mod load;
 mod provider;
 mod request;
 mod stall;
@@ -13,6 +14,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) enum Command {
     Demo(demo::Args),
     Stall(stall::Args),
+    Load(Box<load::Args>),
     Provider(provider::Args),
     Tickets(tickets::Args),
 }
@@ -24,6 +26,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Stall(args) => stall::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Provider(args) => provider::run(args),
         Command::Tickets(args) => tickets::run(&args),
     }

@@ -81,7 +81,8 @@ fn body_text(body: &str) -> Result<Bytes, Failure> {
     }
 }
 
-fn read(file: &str) -> Result<Vec<u8>, Failure> {
+/// Reads a file of a bounded size.
+pub(super) fn read(file: &str) -> Result<Vec<u8>, Failure> {
     let fail = |error: std::io::Error| Failure::usage(format!("cannot read {file}: {error}"));
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(Path::new(file)).map_err(fail)?;

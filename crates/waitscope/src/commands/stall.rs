@@ -116,7 +116,8 @@ pub(super) fn measure(
             bar.note(&format!("slowest health answer {slowest:.1?}"));
         }
     };
-    let measured = stall::run(config, Arc::new(on_event), &stop.token).map_err(|error| {
+    let on_event: stall::OnEvent = Arc::new(on_event);
+    let measured = stall::run(config, &on_event, &stop.token).map_err(|error| {
         progress.finish();
         match error {
             StallError::Interrupted => Failure::Interrupted,

@@ -2,6 +2,7 @@
 
 mod expect;
 mod servers;
+mod steady;
 
 use std::time::Duration;
 
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// Seed of the simulated provider's latencies
     #[arg(long, default_value_t = 21)]
     seed: u64,
+    /// Adds 8 users who ask again and again for 40 s in each mode: two minutes more
+    #[arg(long)]
+    steady: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -109,9 +113,18 @@ fn one_mode(
         // The closing text meets the same trouble, and there it is reported.
         let _ = console::print(&waitscope_report::demo_run_text(&record, output::style()));
     }
+    let cut = record.interrupted;
     if let Body::Stall { summary, .. } = &record.body {
         so_far.modes.push(row(mode, summary, provider.max_in_flight()?));
         so_far.runs.push(record);
+    }
+    if args.steady && !cut {
+        let progress = Progress::seconds(args.output.quiet, mode, steady::seconds());
+        let steady = steady::measure(&config, &progress, stop);
+        progress.finish();
+        if let Some(row) = so_far.modes.last_mut() {
+            row.steady = Some(steady?);
+        }
     }
     Ok(())
 }
@@ -144,6 +157,7 @@ fn row(mode: &str, summary: &StallSummary, provider_max_in_flight: u64) -> ModeR
         health_slowest_ms: summary.health_slowest_ms,
         tickets_per_s: (created as f64 / summary.wall_s.max(1e-9) * 1e3).round() / 1e3,
         provider_max_in_flight,
+        steady: None,
     }
 }
 

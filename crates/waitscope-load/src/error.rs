@@ -1,11 +1,11 @@
 //! Why a request got no answer.
 
-use std::error::Error as _;
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use rustls::CertificateError;
+
+use crate::http1::ResponseError;
 
 /// The kinds of trouble that are counted apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,35 +81,40 @@ impl RequestError {
         Self { class, detail: detail.into() }
     }
 
-    pub(super) fn lookup(error: &io::Error) -> Self {
+    pub(crate) fn lookup(error: &io::Error) -> Self {
         Self::new(ErrorClass::Lookup, error.to_string())
     }
 
-    pub(super) fn no_address() -> Self {
+    pub(crate) fn no_address() -> Self {
         Self::new(ErrorClass::Lookup, "the name stands for no address")
     }
 
-    pub(super) fn timeout(after: Duration) -> Self {
+    pub(crate) fn timeout(after: Duration) -> Self {
         Self::new(ErrorClass::Timeout, format!("no complete answer within {after:?}"))
     }
 
-    pub(super) fn connect(address: SocketAddr, error: &io::Error) -> Self {
+    pub(crate) fn connect(address: &dyn std::fmt::Display, error: &io::Error) -> Self {
         let class = match error.kind() {
-            io::ErrorKind::ConnectionRefused => ErrorClass::Refused,
+            // A socket in the file system is not there, or as many wait for it as it lets wait.
+            io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::NotFound
+            | io::ErrorKind::WouldBlock => ErrorClass::Refused,
             io::ErrorKind::ConnectionReset => ErrorClass::Reset,
             io::ErrorKind::TimedOut
+            | io::ErrorKind::PermissionDenied
             | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkDown
             | io::ErrorKind::NetworkUnreachable => ErrorClass::Unreachable,
             _ => ErrorClass::Local,
         };
         Self::new(class, format!("{address}: {error}"))
     }
 
-    pub(super) fn tls(detail: &str) -> Self {
+    pub(crate) fn tls(detail: &str) -> Self {
         Self::new(ErrorClass::Tls, detail)
     }
 
-    pub(super) fn handshake(error: &io::Error) -> Self {
+    pub(crate) fn handshake(error: &io::Error) -> Self {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         let hint = match inner {
             None if error.kind() == io::ErrorKind::UnexpectedEof => " (does it speak plain http?)",
@@ -122,45 +127,29 @@ impl RequestError {
         Self::new(ErrorClass::Tls, format!("{error}{hint}"))
     }
 
-    /// An error before the head of the answer was complete.
-    pub(super) fn http(error: &hyper::Error) -> Self {
-        let class = match io_kind(error) {
-            Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => ErrorClass::Reset,
-            None if error.is_parse() => ErrorClass::NotHttp,
+    /// What came is no complete answer.
+    pub(crate) fn response(error: ResponseError) -> Self {
+        let class = match error {
+            ResponseError::Closed | ResponseError::HeadCutShort => ErrorClass::Closed,
+            ResponseError::BodyCutShort => ErrorClass::BodyCutShort,
+            ResponseError::NotHttp
+            | ResponseError::HeadTooLarge
+            | ResponseError::BadLength
+            | ResponseError::BadChunk
+            | ResponseError::EndlessProvisional => ErrorClass::NotHttp,
+        };
+        Self::new(class, error.to_string())
+    }
+
+    /// The connection failed while it was in use.
+    pub(crate) fn broken(error: &io::Error, within_body: bool) -> Self {
+        let class = match error.kind() {
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => ErrorClass::Reset,
+            io::ErrorKind::TimedOut => ErrorClass::Unreachable,
+            io::ErrorKind::InvalidData => ErrorClass::Tls,
+            _ if within_body => ErrorClass::BodyCutShort,
             _ => ErrorClass::Closed,
         };
-        Self::new(class, chain(error))
+        Self::new(class, error.to_string())
     }
-
-    /// An error inside the body of the answer.
-    pub(super) fn body(error: &hyper::Error) -> Self {
-        let class = match io_kind(error) {
-            Some(io::ErrorKind::ConnectionReset) => ErrorClass::Reset,
-            // A peer that closes in the middle of a body; a malformed chunk ends it early as well.
-            _ => ErrorClass::BodyCutShort,
-        };
-        Self::new(class, chain(error))
-    }
-}
-
-fn io_kind(error: &hyper::Error) -> Option<io::ErrorKind> {
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if let Some(io) = cause.downcast_ref::<io::Error>() {
-            return Some(io.kind());
-        }
-        source = cause.source();
-    }
-    None
-}
-
-/// The error and all that caused it, in one line.
-fn chain(error: &hyper::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

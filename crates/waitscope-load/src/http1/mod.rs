@@ -1,0 +1,8 @@
+//! HTTP/1.1 without I/O: what bytes mean (RFC 9112).
+
+mod chunked;
+mod framing;
+mod response;
+
+pub use framing::Framing;
+pub use response::{Head, Parsed, Receiver, ResponseError, ResponseParser};

@@ -1,0 +1,192 @@
+//! Single things that a reader of the figures should know. Pure.
+
+use waitscope_record::{Finding, LoadInputs, LoadSummary, Severity};
+
+use super::is_open;
+
+/// By how much two counts of the requests in flight may differ.
+const LITTLE_SHARE: f64 = 0.05;
+
+/// All that was noticed, what casts doubt on the figures first.
+pub(super) fn all(inputs: &LoadInputs, summary: &LoadSummary) -> Vec<Finding> {
+    let findings = [
+        client_limited(summary),
+        little(summary),
+        censored(summary),
+        held_back(summary),
+        resent(summary),
+        connection_each(inputs, summary),
+        warmup(summary),
+        encoded(summary),
+    ];
+    findings.into_iter().flatten().collect()
+}
+
+fn client_limited(summary: &LoadSummary) -> Option<Finding> {
+    let reason = summary.client_limited_reason.as_ref()?;
+    let message = format!(
+        "the load generator was the limit: {reason}; ask for less, or give it more --threads or a \
+         machine of its own"
+    );
+    Some(warning("client-limited", message, 1))
+}
+
+/// Little's law: throughput times mean latency is the mean number in flight. It is off when the
+/// latencies are not those of all the requests that were in flight.
+fn little(summary: &LoadSummary) -> Option<Finding> {
+    let (counted, by_law) = (summary.mean_in_flight, summary.mean_in_flight_by_little);
+    summary.service.as_ref()?;
+    let is_off = (counted - by_law).abs() > LITTLE_SHARE * counted.max(by_law);
+    let because = if summary.failed > summary.timeouts {
+        ": failed requests were in flight too, and are in no latency"
+    } else {
+        ": do not rely on these latencies"
+    };
+    is_off.then(|| {
+        let message = format!(
+            "{counted:.2} requests were in flight on average, and throughput times mean latency \
+             gives {by_law:.2}{because}"
+        );
+        warning("littles-law", message, 1)
+    })
+}
+
+fn censored(summary: &LoadSummary) -> Option<Finding> {
+    let kinds = [
+        (summary.unfinished, "were still out at the end"),
+        (summary.unsent, "were due and never started"),
+        (summary.timeouts, "ran into the timeout"),
+    ];
+    let count: u64 = kinds.iter().map(|(count, _)| count).sum();
+    let named: Vec<String> = kinds
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    (count > 0).then(|| {
+        let message = format!(
+            "{}: they count with their age, and figures that depend on how long they would have \
+             taken are marked as lower bounds",
+            named.join(", ")
+        );
+        warning("censored", message, count)
+    })
+}
+
+fn held_back(summary: &LoadSummary) -> Option<Finding> {
+    let count = summary.held_back;
+    (count > 0).then(|| {
+        let message = format!(
+            "{count} requests started late, since as many as allowed were in flight: their wait is \
+             in the response time, not in the service time"
+        );
+        warning("held-back", message, count)
+    })
+}
+
+fn resent(summary: &LoadSummary) -> Option<Finding> {
+    let count = summary.resent;
+    (count > 0).then(|| {
+        let message = format!(
+            "{count} requests were sent again, since the server had closed their kept connection \
+             before it saw them"
+        );
+        note("resent", message, count)
+    })
+}
+
+/// A server that closes every connection makes a closed loop measure the opening of connections.
+fn connection_each(inputs: &LoadInputs, summary: &LoadSummary) -> Option<Finding> {
+    const FEW: u64 = 2;
+    let users = inputs.concurrency.unwrap_or_default();
+    let expects_reuse = inputs.keep_alive && !is_open(inputs) && summary.answered > FEW * users;
+    (expects_reuse && summary.reused == 0).then(|| {
+        let message = "the server closed every connection after one answer, so that each request \
+                       opened one of its own"
+            .to_owned();
+        note("connection-each", message, summary.connections)
+    })
+}
+
+fn warmup(summary: &LoadSummary) -> Option<Finding> {
+    let count = summary.warmup;
+    (count > 0).then(|| {
+        let message = format!("{count} answers of the start-up are left out of all figures");
+        note("warmup", message, count)
+    })
+}
+
+fn encoded(summary: &LoadSummary) -> Option<Finding> {
+    let count = summary.encoded;
+    (count > 0).then(|| {
+        let message =
+            format!("{count} answers were compressed; they were counted and not unpacked");
+        note("encoded", message, count)
+    })
+}
+
+fn warning(name: &str, message: String, count: u64) -> Finding {
+    Finding { name: name.into(), severity: Severity::Warning, message, count }
+}
+
+fn note(name: &str, message: String, count: u64) -> Finding {
+    Finding { name: name.into(), severity: Severity::Note, message, count }
+}
+
+#[cfg(test)]
+mod tests {
+    use waitscope_record::LatencyFigures;
+
+    use super::*;
+
+    fn inputs() -> LoadInputs {
+        let (schedule, concurrency) = ("closed".into(), Some(4));
+        LoadInputs { schedule, concurrency, keep_alive: true, ..LoadInputs::default() }
+    }
+
+    /// A run without anything to remark.
+    fn quiet() -> LoadSummary {
+        LoadSummary {
+            requests: 100,
+            answered: 100,
+            reused: 96,
+            service: Some(LatencyFigures::default()),
+            mean_in_flight: 4.0,
+            mean_in_flight_by_little: 3.9,
+            ..LoadSummary::default()
+        }
+    }
+
+    /// A change to the quiet run, and the name of the finding that it makes.
+    type Case = (fn(&mut LoadSummary), Option<&'static str>);
+
+    #[test]
+    fn each_finding_has_its_cause_and_a_quiet_run_has_none() {
+        let cases: [Case; 12] = [
+            (|_| {}, None),
+            (|s| s.client_limited_reason = Some("late".into()), Some("client-limited")),
+            (|s| s.mean_in_flight_by_little = 3.79, Some("littles-law")),
+            (|s| s.mean_in_flight_by_little = 4.22, Some("littles-law")),
+            (|s| s.unfinished = 3, Some("censored")),
+            (|s| s.unsent = 3, Some("censored")),
+            (|s| s.timeouts = 3, Some("censored")),
+            (|s| s.held_back = 3, Some("held-back")),
+            (|s| s.resent = 1, Some("resent")),
+            (|s| s.reused = 0, Some("connection-each")),
+            (|s| s.warmup = 4, Some("warmup")),
+            (|s| s.encoded = 4, Some("encoded")),
+        ];
+        for (change, expected) in cases {
+            let mut summary = quiet();
+            change(&mut summary);
+            let names: Vec<String> =
+                all(&inputs(), &summary).into_iter().map(|finding| finding.name).collect();
+            assert_eq!(names, expected.map(str::to_owned).into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn nothing_at_all_breaks_no_law() {
+        assert!(all(&inputs(), &LoadSummary::default()).is_empty());
+    }
+}
