@@ -3,6 +3,7 @@
 mod answer;
 mod client;
 mod events;
+mod load;
 mod machine;
 mod measure;
 mod prepare;
@@ -28,7 +29,8 @@ use table::Table;
 ///
 /// `provider`: the simulated provider against the same endpoints on uvicorn (uvloop, httptools,
 /// FastAPI; see benches/provider). `tickets`: the reference service against the FastAPI example
-/// (see benches/tickets). The server has one core, the client another. The two sides take turns;
+/// (see benches/tickets). `load`: the load generator against wrk, oha, hey and Python's clients (see
+/// benches/load). The server has one core, the client another. The two sides take turns;
 /// the tables, in Markdown, show medians, and the range behind them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -60,7 +62,7 @@ struct Scenario {
     run: fn(&Programs, u32) -> anyhow::Result<Vec<Table>>,
 }
 
-const SUBJECTS: [Subject; 2] = [provider::SUBJECT, tickets::SUBJECT];
+const SUBJECTS: [Subject; 3] = [provider::SUBJECT, tickets::SUBJECT, load::SUBJECT];
 
 /// Builds, runs the scenarios one after the other and prints their tables as Markdown.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {

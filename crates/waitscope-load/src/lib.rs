@@ -9,6 +9,7 @@ mod error;
 pub mod http1;
 pub mod load;
 pub mod pacer;
+pub mod probe;
 pub mod request;
 pub mod server_timing;
 pub mod stall;

@@ -10,5 +10,6 @@ pub mod rate_limit;
 #[cfg(feature = "schema")]
 mod schema;
 pub mod sse;
+pub mod stream;
 mod text_or_list;
 pub mod tokens;

@@ -159,7 +159,7 @@ fn cpu_ticks(stat: &str) -> anyhow::Result<f64> {
 }
 
 /// A line of `/proc/PID/status` (proc(5)).
-fn memory_kib(status: &str, line: &str) -> anyhow::Result<f64> {
+pub(super) fn memory_kib(status: &str, line: &str) -> anyhow::Result<f64> {
     let found = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
     let kib = found.and_then(|text| text.split_whitespace().next());
     Ok(kib.with_context(|| format!("no {line} in /proc/PID/status"))?.parse()?)

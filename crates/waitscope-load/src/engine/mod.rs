@@ -175,6 +175,9 @@ pub struct Measured {
 /// Batches of samples that may wait for their sink; then the workers wait.
 const BATCHES: usize = 1024;
 
+/// Connections of a run whose number is not known before.
+const MANY: u64 = 50_000;
+
 /// Time between two ticks.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -318,13 +321,19 @@ impl Config {
         self.max_in_flight.map(|all| (all / of + u64::from(worker < all % of)).max(1))
     }
 
-    /// The most connections that can be open at once, as far as that is known.
+    /// The most connections that can be open at once, as far as that is known; without keep-alive,
+    /// those that have ended take ports for a while as well.
     fn connections(&self) -> u64 {
         let users = match self.schedule {
             Schedule::Closed { users, .. } => Some(u64::from(users)),
             Schedule::Open(_) => None,
         };
-        [users, self.max_in_flight, self.stop.requests].into_iter().flatten().min().unwrap_or(5_001)
+        let at_once = [users, self.max_in_flight, self.stop.requests]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(MANY);
+        if self.keep_alive { at_once } else { self.stop.requests.unwrap_or(MANY) }
     }
 }
 

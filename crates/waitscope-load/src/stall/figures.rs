@@ -23,7 +23,7 @@ pub fn record(
     let body = Body::Stall { inputs, summary: Box::new(summary) };
     let mut record = Record::new(body, tool, started_at);
     record.interrupted = measured.interrupted;
-    record.series = vec![request_series(&measured.requests), health_series(measured)];
+    record.series = vec![request_series(&measured.requests), measured.probes.series()];
     record.findings = findings;
     record.verdict = Some(verdict);
     (record, meaning)
@@ -169,28 +169,6 @@ fn request_series(requests: &[RequestSample]) -> Series {
     };
     let rows = requests.iter().take(MAX_ROWS).map(row).collect();
     Series { name: "requests".into(), unit: None, columns, rows }
-}
-
-fn health_series(measured: &Measurement) -> Series {
-    let columns = ["intended_ms", "start_ms", "end_ms", "status", "error", "ok"];
-    let rows = measured.probes.rows().into_iter().map(|probe| {
-        let unfinished = probe.status.is_none() && probe.error.is_none();
-        let error = probe.error.as_ref().map(|error| Cell::Text(error.class.name().into()));
-        vec![
-            Cell::Number(ms(probe.intended)),
-            Cell::Number(ms(probe.start)),
-            Cell::maybe((!unfinished).then(|| ms(probe.end))),
-            Cell::maybe(probe.status.map(f64::from)),
-            error.unwrap_or(Cell::Missing(())),
-            Cell::Number(f64::from(u8::from(probe.is_answer()))),
-        ]
-    });
-    Series {
-        name: "health".into(),
-        unit: None,
-        columns: columns.map(str::to_owned).into(),
-        rows: rows.collect(),
-    }
 }
 
 fn ms(duration: Duration) -> f64 {

@@ -4,13 +4,10 @@
 mod advice;
 mod figures;
 mod findings;
-mod probe;
 mod requests;
 mod verdict;
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -21,20 +18,18 @@ use waitscope_stats::latencies::Latencies;
 
 use crate::engine::{self, Cancel, Endpoint};
 use crate::error::{ErrorClass, RequestError};
+use crate::probe::{self, Beside, HealthError, Probes};
 use crate::request::RequestSpec;
 use crate::server_timing::Metric;
 use crate::target::Target;
 use crate::template::TemplateError;
 
+pub use crate::probe::{MIN_EVERY, MaxHealth, ProbeMode, ProbeSample};
 pub use figures::record;
-pub use probe::Probes;
 pub use verdict::Meaning;
 
 /// The most requests of one run: each one is kept, since each one is a bar of the timeline.
 pub const MAX_REQUESTS: u64 = 10_000;
-
-/// The shortest time between two probes.
-pub const MIN_EVERY: Duration = Duration::from_millis(10);
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -59,55 +54,6 @@ pub struct Config {
     pub wait: Duration,
 }
 
-/// How probes are paced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProbeMode {
-    /// Each probe starts on its intended time, whether or not the last one came back.
-    Scheduled,
-    /// Each probe waits for the one before: the naive way, which hides most of a stall.
-    Sequential,
-}
-
-impl fmt::Display for ProbeMode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Scheduled => "scheduled",
-            Self::Sequential => "sequential",
-        })
-    }
-}
-
-impl FromStr for ProbeMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "scheduled" => Ok(Self::Scheduled),
-            "sequential" => Ok(Self::Sequential),
-            _ => Err("known are scheduled and sequential".into()),
-        }
-    }
-}
-
-/// The slowest health answer that counts as healthy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MaxHealth {
-    /// The larger of 250 ms and ten times the calm median.
-    Auto,
-    /// This long.
-    At(Duration),
-}
-
-impl MaxHealth {
-    /// The limit, once the calm median is known.
-    pub fn limit(self, calm_median: Duration) -> Duration {
-        match self {
-            Self::Auto => Duration::from_millis(250).max(calm_median * 10),
-            Self::At(limit) => limit,
-        }
-    }
-}
-
 /// Why nothing could be measured. The message says how to mend it.
 #[derive(Debug, thiserror::Error)]
 pub enum StallError {
@@ -121,28 +67,9 @@ pub enum StallError {
         /// What to try.
         hint: &'static str,
     },
-    /// The health endpoint answers, but with something else than 2xx.
-    #[error(
-        "GET {url} answered {status} before any request was sent: name a path that answers 2xx \
-         with --health"
-    )]
-    Unhealthy {
-        /// The health endpoint.
-        url: String,
-        /// The status that it answered with.
-        status: u16,
-    },
-    /// The health endpoint does not answer.
-    #[error(
-        "GET {url} failed before any request was sent: {error}; name a path that answers 2xx with \
-         --health, or look at the server first"
-    )]
-    HealthFails {
-        /// The health endpoint.
-        url: String,
-        /// What went wrong.
-        error: RequestError,
-    },
+    /// There is no calm baseline to compare with.
+    #[error(transparent)]
+    Health(#[from] HealthError),
     /// More connections could be open at once than this process may hold.
     #[error(
         "up to {needed} connections could be open at once ({probes} probes within the timeout), \
@@ -208,33 +135,6 @@ pub struct RequestSample {
     pub parts: Vec<Metric>,
 }
 
-/// One health probe; times since the start of the run.
-#[derive(Debug, Clone)]
-pub struct ProbeSample {
-    /// When it should have started.
-    pub intended: Duration,
-    /// When it did start.
-    pub start: Duration,
-    /// When its answer was complete, or when it was given up.
-    pub end: Duration,
-    /// Status, when there was an answer.
-    pub status: Option<u16>,
-    /// What went wrong, when there was none.
-    pub error: Option<RequestError>,
-}
-
-impl ProbeSample {
-    /// Response time: from the intended start to the end.
-    pub fn latency(&self) -> Duration {
-        self.end.saturating_sub(self.intended)
-    }
-
-    /// Whether it was answered with 2xx.
-    pub fn is_answer(&self) -> bool {
-        self.status.is_some_and(|status| (200..300).contains(&status))
-    }
-}
-
 /// All that one run measured.
 #[derive(Debug)]
 pub struct Measurement {
@@ -291,9 +191,11 @@ pub fn run(
     let (begin, requests_done) = (Instant::now(), Cancel::new());
     let (requests, probes, server_cpu_seconds) = std::thread::scope(|scope| {
         let probing = {
-            let (seen, ends) = ((limit, Arc::clone(on_event)), (&requests_done, stop.clone()));
+            let (on_event, requests_done, stop) = (on_event.clone(), &requests_done, stop.clone());
+            let on_probe = move |probe: &ProbeSample| on_event(Event::Probe(probe));
+            let sink = Beside::new(limit, on_probe, move || stop.is_cancelled());
             let probes = &probes;
-            let work = move || probe::beside(probes, begin, seen, ends);
+            let work = move || probe::beside(probes, begin, sink, requests_done);
             std::thread::Builder::new().name("probe".into()).spawn_scoped(scope, work)?
         };
         let requests = requests::run(&requests, begin, on_event, stop);
@@ -354,7 +256,8 @@ fn prepare(config: &Config) -> Result<Ready, StallError> {
     let endpoint = reach(&config.request.target, config.wait)?;
     let requests = requests::engine_config(config, &endpoint, requests);
     let endpoint = reach(&config.health.target, config.wait)?;
-    let probes = probe::engine_config(config, &endpoint, health);
+    let pacing = (config.probe, config.every);
+    let probes = probe::engine_config(pacing, config.timeout, endpoint, health);
     let (calm, health_is_page) = probe::calm(config.health.target.display(), &probes)?;
     Ok(Ready { requests, probes, calm, health_is_page })
 }
@@ -407,31 +310,4 @@ fn wall(requests: &[RequestSample]) -> Duration {
     let first = requests.iter().map(|request| request.start).min().unwrap_or_default();
     let last = requests.iter().map(|request| request.end).max().unwrap_or_default();
     last.saturating_sub(first)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_automatic_limit_is_ten_times_calm_but_not_under_250_ms() {
-        let cases = [
-            (MaxHealth::Auto, 1, 250),
-            (MaxHealth::Auto, 25, 250),
-            (MaxHealth::Auto, 100, 1000),
-            (MaxHealth::At(Duration::from_millis(5)), 100, 5),
-        ];
-        for (max_health, calm_ms, limit_ms) in cases {
-            let limit = max_health.limit(Duration::from_millis(calm_ms));
-            assert_eq!(limit, Duration::from_millis(limit_ms), "{max_health:?} {calm_ms}");
-        }
-    }
-
-    #[test]
-    fn probe_modes_have_names() {
-        for mode in [ProbeMode::Scheduled, ProbeMode::Sequential] {
-            assert_eq!(mode.to_string().parse(), Ok(mode));
-        }
-        assert!("often".parse::<ProbeMode>().unwrap_err().contains("scheduled and sequential"));
-    }
 }

@@ -123,7 +123,8 @@ fn finishing_lets_end_what_has_started() {
     let run = Run::get(&server.url("/")).rate(50.0).millis(60_000).threads(2);
     let ran = std::thread::scope(|scope| {
         scope.spawn(|| {
-            wait(500);
+            // Between two that are due.
+            wait(510);
             cancel.finish();
         });
         run.run_until(&cancel)

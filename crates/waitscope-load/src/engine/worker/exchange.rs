@@ -178,8 +178,10 @@ impl Worker<'_> {
             }
             (Err(_), Some(trouble)) => self.broken(place, trouble),
             (Err(error), None) => {
-                // A peer that had closed before the request came has reset the connection since.
-                let unseen = socket::pending_error(&connection.socket).is_err();
+                // A peer that had closed before the request came has reset the connection since, or
+                // is about to: then its end came before it took any byte of the request.
+                let unseen = socket::pending_error(&connection.socket).is_err()
+                    || socket::not_acknowledged(&connection.socket) >= self.length(place);
                 self.lost(place, unseen, RequestError::response(error));
             }
         }

@@ -4,6 +4,7 @@ mod ending;
 mod exchange;
 mod starting;
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -77,8 +78,11 @@ impl<'a> Worker<'a> {
         let bell = shared.cancel.bell()?;
         poll.add(bell.socket(), BELL)?;
         let connections = config.connections();
+        // Another one for each run.
+        let salt = RandomState::new().hash_one(number);
         let sources = config.endpoints.iter().map(|endpoint| {
-            endpoint.addresses.first().map_or_else(Vec::new, |a| socket::sources(a, connections))
+            let first = endpoint.addresses.first();
+            first.map_or_else(Vec::new, |first| socket::sources(first, connections, salt))
         });
         Ok(Self {
             shared,

@@ -1,17 +1,17 @@
-//! The health probe: a fresh connection each time, as an orchestrator's probe has.
+//! The health probe beside a load: a fresh connection each time, as an orchestrator's probe has.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use tokio_util::sync::CancellationToken;
-use waitscope_record::MAX_ROWS;
+use waitscope_record::{Cell, MAX_ROWS, Series};
 use waitscope_stats::latencies::Latencies;
 
-use super::{Config, Event, OnEvent, ProbeMode, ProbeSample, StallError};
 use crate::engine::{
     self, Cancel, Endpoint, Outcome, Progress, Sample, Schedule, Sink, Stop, Turns, Warmup,
 };
-use crate::error::ErrorClass;
+use crate::error::{ErrorClass, RequestError};
 use crate::pacer::{Arrivals, Pace, Profile};
 use crate::template::Template;
 
@@ -22,28 +22,138 @@ const CALM_EVERY: Duration = Duration::from_millis(20);
 /// The longest that a calm probe is waited for.
 const CALM_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the engine runs for the probes of a [`Config`].
-pub(super) fn engine_config(
-    config: &Config,
-    endpoint: &Endpoint,
+/// The shortest time between two probes.
+pub const MIN_EVERY: Duration = Duration::from_millis(10);
+
+/// How probes are paced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeMode {
+    /// Each probe starts on its intended time, whether or not the last one came back.
+    Scheduled,
+    /// Each probe waits for the one before: the naive way, which hides most of a stall.
+    Sequential,
+}
+
+impl fmt::Display for ProbeMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Scheduled => "scheduled",
+            Self::Sequential => "sequential",
+        })
+    }
+}
+
+impl FromStr for ProbeMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "scheduled" => Ok(Self::Scheduled),
+            "sequential" => Ok(Self::Sequential),
+            _ => Err("known are scheduled and sequential".into()),
+        }
+    }
+}
+
+/// The slowest health answer that counts as healthy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaxHealth {
+    /// The larger of 250 ms and ten times the calm median.
+    Auto,
+    /// This long.
+    At(Duration),
+}
+
+impl MaxHealth {
+    /// The limit, once the calm median is known.
+    pub fn limit(self, calm_median: Duration) -> Duration {
+        match self {
+            Self::Auto => Duration::from_millis(250).max(calm_median * 10),
+            Self::At(limit) => limit,
+        }
+    }
+}
+
+/// Why there is no calm baseline. The message says how to mend it.
+#[derive(Debug, thiserror::Error)]
+pub enum HealthError {
+    /// The health endpoint answers, but with something else than 2xx.
+    #[error(
+        "GET {url} answered {status} before any request was sent: name a path that answers 2xx \
+         with --health"
+    )]
+    Unhealthy {
+        /// The health endpoint.
+        url: String,
+        /// The status that it answered with.
+        status: u16,
+    },
+    /// The health endpoint does not answer.
+    #[error(
+        "GET {url} failed before any request was sent: {error}; name a path that answers 2xx with \
+         --health, or look at the server first"
+    )]
+    HealthFails {
+        /// The health endpoint.
+        url: String,
+        /// What went wrong.
+        error: RequestError,
+    },
+    /// The system refuses a thread.
+    #[error("cannot start measuring: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// One health probe; times since the start of the run.
+#[derive(Debug, Clone)]
+pub struct ProbeSample {
+    /// When it should have started.
+    pub intended: Duration,
+    /// When it did start.
+    pub start: Duration,
+    /// When its answer was complete, or when it was given up.
+    pub end: Duration,
+    /// Status, when there was an answer.
+    pub status: Option<u16>,
+    /// What went wrong, when there was none.
+    pub error: Option<RequestError>,
+}
+
+impl ProbeSample {
+    /// Response time: from the intended start to the end.
+    pub fn latency(&self) -> Duration {
+        self.end.saturating_sub(self.intended)
+    }
+
+    /// Whether it was answered with 2xx.
+    pub fn is_answer(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+}
+
+/// What the engine runs for probes, one each `every`.
+pub fn engine_config(
+    (mode, every): (ProbeMode, Duration),
+    timeout: Duration,
+    endpoint: Endpoint,
     templates: Vec<Template>,
 ) -> engine::Config {
-    let one_by_one = Schedule::Closed { users: 1, pace: Pace::After(config.every) };
-    let schedule = match config.probe {
+    let one_by_one = Schedule::Closed { users: 1, pace: Pace::After(every) };
+    let schedule = match mode {
         ProbeMode::Sequential => one_by_one,
-        ProbeMode::Scheduled => match Profile::constant(1.0 / config.every.as_secs_f64()) {
+        ProbeMode::Scheduled => match Profile::constant(1.0 / every.as_secs_f64()) {
             Ok(profile) => Schedule::Open(Arrivals::Constant(profile)),
             // Not within the bounds of `every`.
             Err(_) => one_by_one,
         },
     };
     engine::Config {
-        endpoints: vec![endpoint.clone()],
+        endpoints: vec![endpoint],
         templates,
         turns: Turns::InOrder,
         schedule,
         stop: Stop::default(),
-        timeout: config.timeout,
+        timeout,
         keep_alive: false,
         max_in_flight: None,
         warmup: Warmup::Off,
@@ -58,7 +168,7 @@ pub(super) fn engine_config(
 ///
 /// # Errors
 /// When one of the probes is not answered with 2xx: there is nothing to compare with then.
-pub(super) fn calm(url: String, probes: &engine::Config) -> Result<(Latencies, bool), StallError> {
+pub fn calm(url: String, probes: &engine::Config) -> Result<(Latencies, bool), HealthError> {
     let config = engine::Config {
         schedule: Schedule::Closed { users: 1, pace: Pace::Every(CALM_EVERY) },
         stop: Stop { requests: Some(CALM_PROBES), ..Stop::default() },
@@ -83,7 +193,7 @@ pub(super) fn calm(url: String, probes: &engine::Config) -> Result<(Latencies, b
 struct Calm {
     latencies: Latencies,
     is_page: bool,
-    failed: Option<StallError>,
+    failed: Option<HealthError>,
     url: String,
     cancel: Cancel,
 }
@@ -101,8 +211,8 @@ impl Sink for Calm {
                 self.latencies.record(sample.service());
                 return;
             }
-            Outcome::Answered(status) => StallError::Unhealthy { url, status: *status },
-            Outcome::Failed(error) => StallError::HealthFails { url, error: error.clone() },
+            Outcome::Answered(status) => HealthError::Unhealthy { url, status: *status },
+            Outcome::Failed(error) => HealthError::HealthFails { url, error: error.clone() },
             Outcome::Unfinished | Outcome::Unsent => return,
         };
         self.failed.get_or_insert(error);
@@ -110,27 +220,49 @@ impl Sink for Calm {
     }
 }
 
-/// Probes until `requests_done`, then waits for the probes that are still out.
+/// Probes until `requests_done` is told to finish, then waits for the probes that are still out.
 ///
 /// # Errors
 /// When the system gives no thread.
-pub(super) fn beside(
+pub fn beside(
     config: &engine::Config,
     begin: Instant,
-    (limit, on_event): (Duration, OnEvent),
-    (requests_done, stop): (&Cancel, CancellationToken),
+    mut sink: Beside,
+    requests_done: &Cancel,
 ) -> std::io::Result<Probes> {
-    let probes = Probes::new(limit);
-    let mut sink = Beside { probes, on_event, stop, cancel: requests_done.clone() };
+    sink.cancel = requests_done.clone();
     engine::run_since(begin, config, &mut sink, requests_done)?;
     Ok(sink.probes)
 }
 
-struct Beside {
+/// Gathers the probes beside a load.
+pub struct Beside {
     probes: Probes,
-    on_event: OnEvent,
-    stop: CancellationToken,
+    on_probe: Box<dyn Fn(&ProbeSample) + Send>,
+    is_over: Box<dyn Fn() -> bool + Send>,
     cancel: Cancel,
+}
+
+impl Beside {
+    /// `limit` tells slow probes apart, `on_probe` hears of each one, `is_over` ends it at once.
+    pub fn new(
+        limit: Duration,
+        on_probe: impl Fn(&ProbeSample) + Send + 'static,
+        is_over: impl Fn() -> bool + Send + 'static,
+    ) -> Self {
+        Self {
+            probes: Probes::new(limit),
+            on_probe: Box::new(on_probe),
+            is_over: Box::new(is_over),
+            cancel: Cancel::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Beside").field("probes", &self.probes).finish_non_exhaustive()
+    }
 }
 
 impl Sink for Beside {
@@ -148,12 +280,12 @@ impl Sink for Beside {
         };
         let Sample { intended, start, end, .. } = *sample;
         let sample = ProbeSample { intended, start, end, status, error };
-        (self.on_event)(Event::Probe(&sample));
+        (self.on_probe)(&sample);
         self.probes.add(sample);
     }
 
     fn tick(&mut self, _progress: Progress) {
-        if self.stop.is_cancelled() {
+        if (self.is_over)() {
             self.cancel.stop();
         }
     }
@@ -278,6 +410,34 @@ impl Probes {
         rows.sort_by_key(|sample| sample.intended);
         rows
     }
+
+    /// The same as a table, in ms since the start of the run.
+    pub fn series(&self) -> Series {
+        let columns = ["intended_ms", "start_ms", "end_ms", "status", "error", "ok"];
+        let rows = self.rows().into_iter().map(|probe| {
+            let unfinished = probe.status.is_none() && probe.error.is_none();
+            let error = probe.error.as_ref().map(|error| Cell::Text(error.class.name().into()));
+            vec![
+                Cell::Number(ms(probe.intended)),
+                Cell::Number(ms(probe.start)),
+                Cell::maybe((!unfinished).then(|| ms(probe.end))),
+                Cell::maybe(probe.status.map(f64::from)),
+                error.unwrap_or(Cell::Missing(())),
+                Cell::Number(f64::from(u8::from(probe.is_answer()))),
+            ]
+        });
+        Series {
+            name: "health".into(),
+            unit: None,
+            columns: columns.map(str::to_owned).into(),
+            rows: rows.collect(),
+        }
+    }
+}
+
+/// To 1/1000 ms: finer digits are below what is measured here.
+fn ms(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
 fn slower(first: ProbeSample, second: ProbeSample) -> ProbeSample {
@@ -287,7 +447,6 @@ fn slower(first: ProbeSample, second: ProbeSample) -> ProbeSample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::RequestError;
 
     fn sample(intended_ms: u64, latency_ms: u64, status: Option<u16>) -> ProbeSample {
         let intended = Duration::from_millis(intended_ms);
@@ -328,5 +487,27 @@ mod tests {
         assert!(rows.len() <= MAX_ROWS && rows.len() >= MAX_ROWS / 4, "{}", rows.len());
         assert!(rows.iter().any(|row| row.latency() == Duration::from_millis(7777)));
         assert!(rows.is_sorted_by_key(|row| row.intended));
+    }
+
+    #[test]
+    fn the_automatic_limit_is_ten_times_calm_but_not_under_250_ms() {
+        let cases = [
+            (MaxHealth::Auto, 1, 250),
+            (MaxHealth::Auto, 25, 250),
+            (MaxHealth::Auto, 100, 1000),
+            (MaxHealth::At(Duration::from_millis(5)), 100, 5),
+        ];
+        for (max_health, calm_ms, limit_ms) in cases {
+            let limit = max_health.limit(Duration::from_millis(calm_ms));
+            assert_eq!(limit, Duration::from_millis(limit_ms), "{max_health:?} {calm_ms}");
+        }
+    }
+
+    #[test]
+    fn probe_modes_have_names() {
+        for mode in [ProbeMode::Scheduled, ProbeMode::Sequential] {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+        assert!("often".parse::<ProbeMode>().unwrap_err().contains("scheduled and sequential"));
     }
 }
