@@ -1,13 +1,19 @@
 //! The flags that describe a request, shared by the commands that send some.
 
+mod curl;
+mod shell;
+
 use std::io::Read;
 use std::path::Path;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method};
 use waitscope_load::{RequestSpec, Target};
 
+use crate::console;
 use crate::exit::Failure;
+
+pub(crate) use curl::Pasted;
 
 /// The largest file of bodies: more than that is a mistake.
 const MAX_FILE_BYTES: u64 = 256 << 20;
@@ -28,27 +34,92 @@ pub(crate) struct RequestArgs {
     /// One body per line, taken in turn
     #[arg(long, value_name = "FILE.jsonl", conflicts_with = "body", help_heading = "Request")]
     bodies: Option<String>,
+    /// URL, method, headers and body from a curl command, such as a browser's "Copy as cURL";
+    /// @FILE reads it from there, @- from standard input. Other flags win over it
+    #[arg(
+        long,
+        value_name = "COMMAND|@FILE",
+        allow_hyphen_values = true,
+        help_heading = "Request"
+    )]
+    curl: Option<String>,
 }
 
 impl RequestArgs {
-    /// The requests to `target` that the flags describe.
-    pub(crate) fn spec(&self, target: Target) -> Result<RequestSpec, Failure> {
+    /// The command of `--curl`, nothing without that flag; says on stderr what of it is not taken
+    /// over, unless `quiet`.
+    pub(crate) fn pasted(&self, quiet: bool) -> Result<Pasted, Failure> {
+        let Some(text) = &self.curl else { return Ok(Pasted::default()) };
+        let text = match text.strip_prefix('@') {
+            Some("-") => command_text(read("/dev/stdin")?)?,
+            Some(file) => command_text(read(file)?)?,
+            None => text.clone(),
+        };
+        let pasted = curl::parse(&text, &|name| std::env::var(name).ok(), &read_file)
+            .map_err(|error| Failure::usage(format!("--curl: {error}")))?;
+        if !quiet {
+            for note in &pasted.notes {
+                console::warn(&format!("--curl: {note}"));
+            }
+        }
+        Ok(pasted)
+    }
+
+    /// The requests to `target` that the flags describe, and the pasted command where they do not.
+    pub(crate) fn spec(&self, target: Target, pasted: &Pasted) -> Result<RequestSpec, Failure> {
         let bodies = match (&self.body, &self.bodies) {
+            (None, None) => pasted.body.iter().cloned().collect(),
+            _ if pasted.body.is_some() => {
+                return Err(Failure::usage(
+                    "--curl has a body of its own: leave it or --body and --bodies out",
+                ));
+            }
             (Some(body), _) => vec![body_text(body)?],
             (None, Some(file)) => lines(&read(file)?, file)?,
-            (None, None) => Vec::new(),
         };
-        let method = self.method.clone().unwrap_or(if bodies.is_empty() {
-            Method::GET
-        } else {
-            Method::POST
-        });
-        let mut headers = HeaderMap::new();
+        let implied = if bodies.is_empty() { Method::GET } else { Method::POST };
+        let method = self.method.as_ref().or(pasted.method.as_ref()).cloned().unwrap_or(implied);
+        let mut headers = pasted.headers.clone();
+        for (name, _) in &self.header {
+            headers.remove(name);
+        }
         for (name, value) in &self.header {
             headers.append(name, value.clone());
         }
         Ok(RequestSpec { target, method, headers, bodies })
     }
+
+    /// Whether a flag, and not a pasted command, sets this header.
+    pub(crate) fn sets(&self, name: &HeaderName) -> bool {
+        self.header.iter().any(|(given, _)| given == name)
+    }
+}
+
+impl Pasted {
+    /// The URLs that are given as arguments, or else the command's own.
+    pub(crate) fn or_own_url(&self, given: Vec<String>) -> Result<Vec<String>, Failure> {
+        let Some(own) = &self.url else { return Ok(given) };
+        if given.is_empty() {
+            return Ok(vec![own.clone()]);
+        }
+        let own = Target::parse(own).map_err(|error| Failure::usage(format!("--curl: {error}")))?;
+        for url in &given {
+            let url = Target::parse(url).map_err(Failure::usage)?;
+            if url != own {
+                return Err(Failure::usage(format!(
+                    "--curl asks {} and not {}: give one URL only",
+                    own.display(),
+                    url.display()
+                )));
+            }
+        }
+        Ok(given)
+    }
+}
+
+fn command_text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::usage("--curl: the file of the command is no text in UTF-8"))
 }
 
 fn method(text: &str) -> Result<Method, String> {
@@ -64,12 +135,18 @@ pub(super) fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     let Some((name, value)) = text.split_once(':') else {
         return Err("write NAME:VALUE, such as 'X-API-Key: abc'".into());
     };
-    let name = HeaderName::from_bytes(name.trim().as_bytes())
-        .map_err(|_| format!("`{}` is no header name", name.trim()))?;
+    let (name, value) = header_parts(name.as_bytes(), value.as_bytes())?;
     if [http::header::CONTENT_LENGTH, http::header::TRANSFER_ENCODING].contains(&name) {
         return Err(format!("{name} follows from the body and cannot be set"));
     }
-    let value = HeaderValue::from_bytes(value.trim().as_bytes())
+    Ok((name, value))
+}
+
+fn header_parts(name: &[u8], value: &[u8]) -> Result<(HeaderName, HeaderValue), String> {
+    let name = name.trim_ascii();
+    let name = HeaderName::from_bytes(name)
+        .map_err(|_| format!("`{}` is no header name", String::from_utf8_lossy(name)))?;
+    let value = HeaderValue::from_bytes(value.trim_ascii())
         .map_err(|_| format!("the value of {name} has characters that no header may have"))?;
     Ok((name, value))
 }
@@ -83,12 +160,16 @@ fn body_text(body: &str) -> Result<Bytes, Failure> {
 
 /// Reads a file of a bounded size.
 pub(super) fn read(file: &str) -> Result<Vec<u8>, Failure> {
-    let fail = |error: std::io::Error| Failure::usage(format!("cannot read {file}: {error}"));
+    read_file(file).map_err(Failure::usage)
+}
+
+fn read_file(file: &str) -> Result<Vec<u8>, String> {
+    let fail = |error: std::io::Error| format!("cannot read {file}: {error}");
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(Path::new(file)).map_err(fail)?;
     opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(Failure::usage(format!("{file} is larger than {} MiB", MAX_FILE_BYTES >> 20)));
+        return Err(format!("{file} is larger than {} MiB", MAX_FILE_BYTES >> 20));
     }
     Ok(bytes)
 }

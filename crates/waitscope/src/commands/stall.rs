@@ -25,7 +25,8 @@ use crate::units;
     arg_required_else_help = false,
     after_help = "Examples:\n  \
         waitscope stall http://127.0.0.1:8000/chat --body '{\"question\": \"hello\"}'\n  \
-        waitscope stall http://127.0.0.1:8400/v1/tickets --bodies tickets.jsonl -n 8 -c 4\n\n\
+        waitscope stall http://127.0.0.1:8400/v1/tickets --bodies tickets.jsonl -n 8 -c 4\n  \
+        waitscope stall --curl @copied.txt\n\n\
         Exit codes: 0 health answered in time, 1 it was slow or failed, 2 usage, 3 could not \
         measure, 130 interrupted.\nNo server at hand? `waitscope demo` brings its own."
 )]
@@ -142,7 +143,12 @@ fn exit(interrupted: bool, meaning: Meaning, exit_zero: bool) -> Exit {
 }
 
 fn config(args: &Args) -> Result<Config, Failure> {
-    let Some(url) = &args.url else {
+    let pasted = args.request.pasted(args.output.quiet)?;
+    if pasted.unix_socket.is_some() {
+        return Err(Failure::usage("--curl: --unix-socket is for `waitscope load` only"));
+    }
+    let urls = pasted.or_own_url(args.url.iter().cloned().collect())?;
+    let [url] = urls.as_slice() else {
         return Err(Failure::usage(
             "stall needs the URL of a running server, such as http://127.0.0.1:8000/chat; with no \
              server at hand, `waitscope demo` brings its own",
@@ -153,7 +159,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
         target.join(&args.health).map_err(|error| Failure::usage(format!("--health: {error}")))?;
     let mut health = RequestSpec::get(health);
     health.headers.extend(args.health_header.iter().cloned());
-    let request: RequestSpec = args.request.spec(target)?;
+    let request: RequestSpec = args.request.spec(target, &pasted)?;
     Ok(Config {
         request,
         health,

@@ -50,6 +50,11 @@ impl Waitscope {
         self
     }
 
+    pub(crate) fn stdin(mut self, from: impl Into<Stdio>) -> Self {
+        self.0.stdin(from);
+        self
+    }
+
     pub(crate) fn stdout(mut self, to: impl Into<Stdio>) -> Self {
         self.0.stdout(to);
         self

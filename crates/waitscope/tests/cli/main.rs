@@ -9,6 +9,7 @@
 #![expect(clippy::disallowed_methods, reason = "no event loop runs in these tests")]
 
 mod architecture;
+mod curl;
 mod demo;
 mod fixture;
 mod help;

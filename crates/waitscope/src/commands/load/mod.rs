@@ -34,7 +34,8 @@ const MOST_USERS: u64 = 1_000_000;
     after_help = "Examples:\n  \
         waitscope load http://127.0.0.1:8000/ -c 50 -n 10000\n  \
         waitscope load http://127.0.0.1:8000/chat --body @chat.json -n 100 -c 100\n  \
-        waitscope load http://127.0.0.1:8000/ --rate 100/s -z 30s --fail-if 'p95>500ms'\n\n\
+        waitscope load http://127.0.0.1:8000/ --rate 100/s -z 30s --fail-if 'p95>500ms'\n  \
+        waitscope load --curl @copied.txt -n 200\n\n\
         Exit codes: 0 measured, 1 a --fail-if line was crossed, 2 usage, 3 could not measure, 130 \
         interrupted."
 )]

@@ -1,6 +1,7 @@
 //! From the flags to what the engine runs, checked before the first request.
 
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use waitscope_load::{RequestSpec, Target};
 use waitscope_record::{LoadInputs, LoadStage};
 
 use super::{Args, Arrivals, ConnectionArgs, OpenArgs, Warmup, arrivals};
-use crate::commands::request::read;
+use crate::commands::request::{Pasted, read};
 use crate::exit::Failure;
 
 /// What -n is without an end.
@@ -48,13 +49,21 @@ struct Times {
 
 /// Reads the files and looks the hosts up.
 pub(super) fn of(args: &Args) -> Result<Plan, Failure> {
-    let targets = targets(args)?;
-    let mut spec = args.request.spec(targets[0].clone())?;
+    let pasted = args.request.pasted(args.output.quiet)?;
+    let targets = targets(args, &pasted)?;
+    let mut spec = args.request.spec(targets[0].clone(), &pasted)?;
+    if (args.connection.auth.is_some() || args.connection.bearer.is_some())
+        && !args.request.sets(&AUTHORIZATION)
+    {
+        spec.headers.remove(AUTHORIZATION);
+    }
     authorize(&mut spec.headers, &args.connection)?;
-    let times = times(args)?;
+    let unix_socket = args.connection.unix_socket.as_ref().or(pasted.unix_socket.as_ref());
+    let mut times = times(args)?;
+    times.inputs.unix_socket = unix_socket.map(|path| path.display().to_string());
     check_resources(&times.inputs, args.connection.no_keepalive, &targets[0])?;
     let keep_alive = !args.connection.no_keepalive;
-    let (endpoints, templates) = requests(&targets, &spec, keep_alive, &args.connection)?;
+    let (endpoints, templates) = requests(&targets, &spec, keep_alive, unix_socket)?;
     let threads = threads(args.connection.threads);
     let turns = if spec.bodies.len() > 1 { Turns::Shuffled } else { Turns::InOrder };
     let config = Config {
@@ -74,7 +83,6 @@ pub(super) fn of(args: &Args) -> Result<Plan, Failure> {
     let inputs = LoadInputs {
         urls: targets.iter().take(NAMED_URLS).map(Target::display).collect(),
         url_count: targets.len() as u64,
-        unix_socket: args.connection.unix_socket.as_ref().map(|path| path.display().to_string()),
         method: spec.method.to_string(),
         body_count: spec.bodies.len() as u64,
         timeout_ms: args.connection.timeout.as_secs_f64() * 1e3,
@@ -87,7 +95,7 @@ pub(super) fn of(args: &Args) -> Result<Plan, Failure> {
     Ok(Plan { config, inputs })
 }
 
-fn targets(args: &Args) -> Result<Vec<Target>, Failure> {
+fn targets(args: &Args, pasted: &Pasted) -> Result<Vec<Target>, Failure> {
     let mut urls = args.urls.clone();
     if let Some(file) = &args.urls_file {
         let text = String::from_utf8(read(file)?)
@@ -95,6 +103,7 @@ fn targets(args: &Args) -> Result<Vec<Target>, Failure> {
         let lines = text.lines().map(str::trim);
         urls.extend(lines.filter(|l| !l.is_empty() && !l.starts_with('#')).map(str::to_owned));
     }
+    let urls = pasted.or_own_url(urls)?;
     if urls.is_empty() {
         return Err(Failure::usage(
             "load needs the URL of a running server, such as http://127.0.0.1:8000/; with no \
@@ -284,7 +293,7 @@ fn requests(
     targets: &[Target],
     spec: &RequestSpec,
     keep_alive: bool,
-    args: &ConnectionArgs,
+    unix_socket: Option<&PathBuf>,
 ) -> Result<(Vec<Endpoint>, Vec<Template>), Failure> {
     let no_body = [bytes::Bytes::new()];
     let bodies = if spec.bodies.is_empty() { &no_body[..] } else { &spec.bodies };
@@ -304,7 +313,7 @@ fn requests(
         let endpoint = if let Some(endpoint) = endpoint {
             endpoint
         } else {
-            endpoints.push(lookup(target, args)?);
+            endpoints.push(lookup(target, unix_socket)?);
             known.push(server);
             endpoints.len() - 1
         };
@@ -317,11 +326,11 @@ fn requests(
     Ok((endpoints, templates))
 }
 
-fn lookup(target: &Target, args: &ConnectionArgs) -> Result<Endpoint, Failure> {
+fn lookup(target: &Target, unix_socket: Option<&PathBuf>) -> Result<Endpoint, Failure> {
     let failed = |error: waitscope_load::RequestError| {
         Failure::cannot_measure(format!("{}: {error}; {}", target.display(), error.class.hint()))
     };
-    let Some(path) = &args.unix_socket else { return Endpoint::of(target).map_err(failed) };
+    let Some(path) = unix_socket else { return Endpoint::of(target).map_err(failed) };
     let tls = target.is_tls().then(|| engine::Tls::new(&target.host())).transpose();
     Ok(Endpoint { addresses: vec![Address::Unix(path.clone())], tls: tls.map_err(failed)? })
 }
