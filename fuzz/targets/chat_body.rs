@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::chat_body(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::provider::chat_body(data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::embeddings_body(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::provider::embeddings_body(data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::messages_body(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::provider::messages_body(data));

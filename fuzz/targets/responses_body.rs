@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::responses_body(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::provider::responses_body(data));

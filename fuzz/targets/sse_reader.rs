@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::sse_reader(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| waitscope_fuzz::provider::sse_reader(data));

@@ -10,15 +10,22 @@ use crate::project::Project;
 use crate::steps;
 
 /// One program each in `fuzz/targets`.
-const TARGETS: [&str; 6] =
-    ["sse_reader", "chat_body", "responses_body", "messages_body", "embeddings_body", "fault_spec"];
+const TARGETS: [&str; 7] = [
+    "sse_reader",
+    "chat_body",
+    "responses_body",
+    "messages_body",
+    "embeddings_body",
+    "fault_spec",
+    "http1_response",
+];
 const TOOLCHAIN: &str = "nightly";
 
 /// Fuzz what reads bytes from outside
 ///
 /// Needs rustup with a nightly toolchain; cargo-fuzz is built when it is missing. What is learnt
 /// stays below the target directory. An input that fails stays in fuzz/artifacts: mend the fault
-/// and put the input into fuzz/seeds, which the tests of waitscope-provider run.
+/// and put the input into fuzz/seeds, which the tests run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Fuzz only this (may be repeated)

@@ -5,4 +5,4 @@ mod framing;
 mod response;
 
 pub use framing::Framing;
-pub use response::{Head, Parsed, Receiver, ResponseError, ResponseParser};
+pub use response::{Head, MAX_HEAD, Parsed, Receiver, ResponseError, ResponseParser};

@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use super::chunked::Chunked;
 use super::framing::{self, Ending, Framing};
 
-/// The largest head that is read.
-const MAX_HEAD: usize = 64 * 1024;
+/// The largest head that is read, in bytes.
+pub const MAX_HEAD: usize = 64 * 1024;
 
 /// The most headers of one head.
 const MAX_HEADERS: usize = 128;
@@ -111,6 +111,8 @@ enum State {
     },
     Chunked(Chunked),
     UntilClose,
+    /// It is no answer, whatever follows.
+    Failed(ResponseError),
 }
 
 impl ResponseParser {
@@ -132,11 +134,29 @@ impl ResponseParser {
         self.state == State::Head
     }
 
+    /// How many bytes of a head that has come in part are kept; [`MAX_HEAD`] at the most.
+    pub fn kept_bytes(&self) -> usize {
+        self.partial.len()
+    }
+
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// When they cannot be part of an answer; the connection is of no use then.
+    /// When they cannot be part of an answer; the connection is of no use then, and nothing more is
+    /// taken until [`begin`](Self::begin).
     pub fn take(
+        &mut self,
+        input: &[u8],
+        receiver: &mut impl Receiver,
+    ) -> Result<Parsed, ResponseError> {
+        let taken = self.take_good(input, receiver);
+        if let Err(error) = taken {
+            self.state = State::Failed(error);
+        }
+        taken
+    }
+
+    fn take_good(
         &mut self,
         input: &[u8],
         receiver: &mut impl Receiver,
@@ -164,6 +184,7 @@ impl ResponseParser {
                 receiver.body(rest);
                 at = input.len();
             }
+            State::Failed(error) => return Err(*error),
             State::Head => {}
         }
         if self.is_complete() {
@@ -180,6 +201,7 @@ impl ResponseParser {
     pub fn end(&self) -> Result<(), ResponseError> {
         match self.state {
             State::UntilClose => Ok(()),
+            State::Failed(error) => Err(error),
             State::Head if self.is_untouched() => Err(ResponseError::Closed),
             // A head is read anew at the ends of its lines only.
             State::Head => {

@@ -5,6 +5,7 @@
 mod answers;
 mod connections;
 mod fixture;
+mod fuzz_seeds;
 mod server;
 mod starts;
 mod times;

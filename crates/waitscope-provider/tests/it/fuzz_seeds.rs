@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-#[expect(unreachable_pub, reason = "it is the fuzz targets' library as well")]
-#[path = "../../../../fuzz/src/lib.rs"]
+#[expect(unreachable_pub, reason = "it belongs to the fuzz targets' library as well")]
+#[path = "../../../../fuzz/src/provider/mod.rs"]
 mod targets;
 
 #[test]
