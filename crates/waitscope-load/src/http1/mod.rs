@@ -1,6 +1,8 @@
 //! HTTP/1.1 without I/O: what bytes mean (RFC 9112).
 
 mod chunked;
+#[cfg(test)]
+mod cuts;
 mod framing;
 mod response;
 

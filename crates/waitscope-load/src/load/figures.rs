@@ -319,6 +319,22 @@ mod tests {
         near(summary.service.unwrap().p99_ms, 100.0);
     }
 
+    /// No figure ends at 30 s, or at what two bytes of milliseconds hold.
+    #[test]
+    fn latencies_of_minutes_are_what_they_were() {
+        let (mut measured, seconds) = (measured(), [45, 95, 600]);
+        let latencies = || times(seconds.iter().map(|s| s * 1000));
+        (measured.tally.service, measured.tally.response) = (latencies(), latencies());
+        let summary = sum_up("open", &measured);
+        for figures in [summary.service.unwrap(), summary.response.unwrap()] {
+            near(figures.min_ms, 45e3);
+            near(figures.mean_ms, 740e3 / 3.0);
+            assert!((95e3..95.1e3).contains(&figures.p50_ms), "{} ms", figures.p50_ms);
+            near(figures.p99_ms, 600e3);
+            near(figures.max_ms, 600e3);
+        }
+    }
+
     #[test]
     fn a_run_of_nothing_has_zeros_and_no_nonsense() {
         let measured = Measured {

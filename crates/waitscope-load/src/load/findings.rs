@@ -13,7 +13,8 @@ pub(super) fn all(inputs: &LoadInputs, summary: &LoadSummary) -> Vec<Finding> {
         client_limited(summary),
         little(summary),
         censored(summary),
-        held_back(summary),
+        held_back(inputs, summary),
+        users_limit(inputs, summary),
         resent(summary),
         connection_each(inputs, summary),
         warmup(summary),
@@ -73,15 +74,39 @@ fn censored(summary: &LoadSummary) -> Option<Finding> {
     })
 }
 
-fn held_back(summary: &LoadSummary) -> Option<Finding> {
+/// A client's own limit on those in flight looks like a server that works on so many at once.
+fn held_back(inputs: &LoadInputs, summary: &LoadSummary) -> Option<Finding> {
     let count = summary.held_back;
     (count > 0).then(|| {
+        let most = inputs.max_in_flight.unwrap_or(summary.max_in_flight);
         let message = format!(
             "{count} requests started late, since as many as allowed were in flight: their wait is \
-             in the response time, not in the service time"
+             in the response time, not in the service time; --max-in-flight {most} is a limit of \
+             this client, and looks exactly like a server with {}",
+            threads(most)
         );
         warning("held-back", message, count)
     })
+}
+
+/// In a closed loop whose users always wait for the server, their number is a limit as well.
+fn users_limit(inputs: &LoadInputs, summary: &LoadSummary) -> Option<Finding> {
+    /// The share of their time that users wait for the server when nothing else holds them up.
+    const ALWAYS: f64 = 0.9;
+    let users = inputs.concurrency.filter(|_| inputs.schedule == "closed")?;
+    (summary.answered > users && summary.mean_in_flight > ALWAYS * users as f64).then(|| {
+        let message = format!(
+            "-c {users} is a limit of this client, reached all the time: the rate is what {users} \
+             at once get, and looks exactly like that of a server with {}; more users or a --rate \
+             show what the server can do",
+            threads(users)
+        );
+        note("users-limit", message, users)
+    })
+}
+
+fn threads(count: u64) -> String {
+    if count == 1 { "one thread".into() } else { format!("{count} threads") }
 }
 
 fn resent(summary: &LoadSummary) -> Option<Finding> {
@@ -151,8 +176,8 @@ mod tests {
             answered: 100,
             reused: 96,
             service: Some(LatencyFigures::default()),
-            mean_in_flight: 4.0,
-            mean_in_flight_by_little: 3.9,
+            mean_in_flight: 3.0,
+            mean_in_flight_by_little: 2.9,
             ..LoadSummary::default()
         }
     }
@@ -162,15 +187,17 @@ mod tests {
 
     #[test]
     fn each_finding_has_its_cause_and_a_quiet_run_has_none() {
-        let cases: [Case; 12] = [
+        let cases: [Case; 14] = [
             (|_| {}, None),
             (|s| s.client_limited_reason = Some("late".into()), Some("client-limited")),
-            (|s| s.mean_in_flight_by_little = 3.79, Some("littles-law")),
-            (|s| s.mean_in_flight_by_little = 4.22, Some("littles-law")),
+            (|s| s.mean_in_flight_by_little = 2.84, Some("littles-law")),
+            (|s| s.mean_in_flight_by_little = 3.17, Some("littles-law")),
             (|s| s.unfinished = 3, Some("censored")),
             (|s| s.unsent = 3, Some("censored")),
             (|s| s.timeouts = 3, Some("censored")),
             (|s| s.held_back = 3, Some("held-back")),
+            (|s| (s.mean_in_flight, s.mean_in_flight_by_little) = (3.7, 3.7), Some("users-limit")),
+            (|s| (s.mean_in_flight, s.mean_in_flight_by_little) = (3.5, 3.5), None),
             (|s| s.resent = 1, Some("resent")),
             (|s| s.reused = 0, Some("connection-each")),
             (|s| s.warmup = 4, Some("warmup")),
@@ -182,6 +209,30 @@ mod tests {
             let names: Vec<String> =
                 all(&inputs(), &summary).into_iter().map(|finding| finding.name).collect();
             assert_eq!(names, expected.map(str::to_owned).into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_limit_of_the_client_is_called_one() {
+        let said = |inputs: &LoadInputs, summary: &LoadSummary| {
+            let findings = all(inputs, summary).into_iter();
+            findings.map(|finding| finding.message).collect::<Vec<_>>().join("\n")
+        };
+        let mut summary = quiet();
+        summary.held_back = 9;
+        let open = LoadInputs { schedule: "open".into(), max_in_flight: Some(100), ..inputs() };
+        let text = said(&open, &summary);
+        assert!(text.contains("--max-in-flight 100 is a limit of this client"), "{text}");
+        assert!(text.contains("like a server with 100 threads"), "{text}");
+        summary = quiet();
+        (summary.mean_in_flight, summary.mean_in_flight_by_little) = (4.0, 4.0);
+        let text = said(&inputs(), &summary);
+        assert!(text.contains("-c 4 is a limit of this client"), "{text}");
+        assert!(text.contains("that of a server with 4 threads"), "{text}");
+        // A burst asks once, and an open loop without a limit has none.
+        for schedule in ["burst", "open"] {
+            let inputs = LoadInputs { schedule: schedule.into(), ..inputs() };
+            assert_eq!(said(&inputs, &summary), "", "{schedule}");
         }
     }
 

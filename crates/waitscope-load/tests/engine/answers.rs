@@ -52,6 +52,9 @@ fn check(case: &Case) {
     assert_eq!(ran.ends(), [case.end, Status(200), Status(200)], "{name}");
     assert_eq!(server.connections(), if case.used_again { 1 } else { 2 }, "{name}");
     assert_eq!(server.requests(), 3, "{name}");
+    if let Status(_) = case.end {
+        assert_eq!(ran.samples[0].bytes, case.bytes.len() as u64, "{name}: all of it was read");
+    }
     // The next request may be out before the end comes, if nothing announced it.
     let resent = ran.measured.tally.resent;
     assert!(resent == 0 || resent == 1 && case.after == After::HalfClose, "{name}: {resent}");

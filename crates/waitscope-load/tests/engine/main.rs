@@ -6,6 +6,7 @@ mod answers;
 mod connections;
 mod fixture;
 mod fuzz_seeds;
+mod million;
 mod server;
 mod starts;
 mod times;

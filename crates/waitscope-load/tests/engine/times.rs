@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use waitscope_load::ErrorClass;
+use waitscope_load::engine::Stop;
+use waitscope_load::pacer::Arrivals;
 use waitscope_stats::latencies::Latencies;
 
 use crate::fixture::End::{Error, Status, Unfinished};
@@ -27,6 +29,7 @@ fn what_is_running_when_the_time_is_up_counts_with_its_age_timing() {
     assert_eq!(censored.count(), 5);
     assert!(censored.fastest() >= Some(ms(350)), "{:?}", censored.fastest());
     assert!(ran.measured.elapsed < ms(10_000), "it does not wait");
+    assert!(tally.service.slowest() <= Some(ran.measured.elapsed), "nobody waited longer");
     let drained = Run::get(&Server::after(600).url("/")).users(5).millis(300).drain(10_000).run();
     assert_eq!(drained.ends(), [Status(200); 5], "unless it is told to");
 }
@@ -143,6 +146,23 @@ fn a_high_rate_is_kept_while_there_is_capacity_timing() {
     assert_eq!(tally.lag.count(), 20_000);
     // Without a busy machine beside it, it is some 50 us.
     assert!(at(&tally.lag, 0.5) < ms(50), "{:?}", tally.lag.median());
+}
+
+/// 200 starts at once each 20 ms, as a timer makes them that is late.
+#[test]
+fn bursts_at_a_high_rate_lose_no_start_timing() {
+    let server = Server::after(0);
+    let bursts = (0..50_u64).flat_map(|burst| [ms(burst * 20); 200]);
+    let mut run = Run::get(&server.url("/")).arrivals(Arrivals::Trace(bursts.collect()));
+    run.0.stop = Stop::default();
+    for threads in [1, 2] {
+        let ran = run.clone().threads(threads).run();
+        ran.all_well(10_000);
+        let tally = &ran.measured.tally;
+        assert_eq!((tally.unsent, tally.held_back, tally.unfinished), (0, 0, 0));
+        assert_eq!((tally.response.count(), tally.lag.count()), (10_000, 10_000));
+    }
+    assert_eq!(server.requests(), 20_000);
 }
 
 #[test]

@@ -75,9 +75,13 @@ impl Waitscope {
     }
 
     /// Runs with a given standard output instead of a captured one.
-    pub(crate) fn run_uncaptured(mut self) -> Ran {
-        let child = self.0.stderr(Stdio::piped()).spawn().unwrap();
-        Ran::of(child.wait_with_output().unwrap())
+    pub(crate) fn run_uncaptured(self) -> Ran {
+        Ran::of(self.spawn_uncaptured().wait_with_output().unwrap())
+    }
+
+    /// Starts it with a given standard output instead of a captured one.
+    pub(crate) fn spawn_uncaptured(mut self) -> Child {
+        self.0.stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// Starts it with captured output, for a test that signals it.

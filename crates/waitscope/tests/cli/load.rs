@@ -129,6 +129,13 @@ fn what_is_in_flight_at_the_end_counts_with_its_age() {
     }
     let text = load(&slow(&provider, 30_000), &["-c", "8", "-z", "500ms"]).exits(0).stdout;
     assert!(text.contains("8 unfinished") && text.contains("p50 ≥"), "{text}");
+    assert!(!text.contains("NaN") && !text.contains("-inf"), "{text}");
+    // The server takes 5 s and the run 2 s.
+    let args = ["-c", "3", "-z", "2s", "--json"];
+    let summary = record(&load(&slow(&provider, 5000), &args).exits(0))["summary"].clone();
+    assert_eq!((&summary["requests"], &summary["unfinished"]), (&3.into(), &3.into()));
+    let least = summary["service"]["min_ms"].as_f64().unwrap();
+    assert!((1900.0..5000.0).contains(&least), "{summary:#}");
 }
 
 #[test]
@@ -234,6 +241,41 @@ fn a_reader_that_went_away_is_no_panic() {
         .run_uncaptured()
         .exits(0);
     assert!(ran.stderr.is_empty(), "{ran:#?}");
+}
+
+#[test]
+fn an_interrupt_without_a_reader_ends_quietly_with_130() {
+    let provider = provider("fixed:1ms");
+    for json in [&["--json"][..], &[]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let child = Waitscope::new("load")
+            .args([&slow(&provider, 20), "-z", "1m", "-c", "4"])
+            .args(json)
+            .stdout(writer)
+            .spawn_uncaptured();
+        std::thread::sleep(Duration::from_secs(2));
+        drop(reader);
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        let ran = Ran::of(child.wait_with_output().unwrap()).exits(130);
+        assert!(ran.stderr.is_empty(), "{ran:#?}");
+    }
+}
+
+#[test]
+fn limits_of_the_client_are_said_aloud() {
+    let provider = provider("fixed:1ms");
+    let url = slow(&provider, 50);
+    let words = |args: &[&str]| {
+        let text = load(&url, args).exits(0).stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = words(&["-n", "80", "-c", "4"]);
+    assert!(text.contains("-c 4 is a limit of this client"), "{text}");
+    assert!(text.contains("a server with 4 threads") && text.contains("a closed loop"), "{text}");
+    let text = words(&["--rate", "100/s", "-n", "20", "--max-in-flight", "1"]);
+    assert!(text.contains("--max-in-flight 1 is a limit of this client"), "{text}");
+    let text = words(&["--rate", "20/s", "-n", "10"]);
+    assert!(!text.contains("limit of this client"), "{text}");
 }
 
 #[test]
