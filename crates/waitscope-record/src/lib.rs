@@ -16,7 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use demo::{DemoInputs, DemoSummary, ModeRow, SteadyRow};
-pub use load::{ErrorKind, LatencyFigures, LoadInputs, LoadPart, LoadStage, LoadSummary};
+pub use load::{
+    ErrorKind, LatencyFigures, LoadHealth, LoadInputs, LoadPart, LoadStage, LoadSummary,
+};
 pub use machine::Machine;
 pub use read::{ReadError, from_json};
 pub use series::{Cell, MAX_ROWS, Series};

@@ -161,6 +161,39 @@ pub struct LoadSummary {
     /// What says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_limited_reason: Option<String>,
+    /// The health probes beside the load, when there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<LoadHealth>,
+}
+
+/// Health probes on their intended times, beside a load.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LoadHealth {
+    /// Where they went.
+    pub url: String,
+    /// The time between the intended starts of two probes.
+    pub every_ms: f64,
+    /// The slowest answer that counts as healthy.
+    pub max_health_ms: f64,
+    /// Median answer before the first request was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calm_median_ms: Option<f64>,
+    /// Probes that were sent: answered, failed, or still out at the end.
+    pub sent: u64,
+    /// Probes answered with 2xx.
+    pub answered: u64,
+    /// Probes that failed: other statuses, errors, timeouts.
+    pub failed: u64,
+    /// Probes still out at the end; they count with their age.
+    pub unfinished: u64,
+    /// Probes that took longer than `max_health_ms`.
+    pub slow: u64,
+    /// From the intended start to the end of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyFigures>,
+    /// What failed, each kind with its first example.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<ErrorKind>,
 }
 
 /// One kind of what went wrong.

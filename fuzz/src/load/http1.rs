@@ -15,10 +15,12 @@ const LONGEST: usize = 160_000;
 /// Longer streams are not read byte by byte: that takes too long.
 const LONGEST_BY_BYTES: usize = 8_192;
 
+type Headers = Vec<(String, Vec<u8>)>;
+
 /// All that is seen of an answer.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    heads: Vec<(u16, Vec<(String, Vec<u8>)>)>,
+    heads: Vec<(u16, Headers)>,
     body: Vec<u8>,
     end: Result<End, ResponseError>,
 }

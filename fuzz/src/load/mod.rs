@@ -4,5 +4,8 @@ mod http1;
 
 pub use http1::http1_response;
 
+/// What is fed.
+pub type Target = fn(&[u8]);
+
 /// All targets by name.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[("http1_response", http1_response)];
+pub const TARGETS: &[(&str, Target)] = &[("http1_response", http1_response)];

@@ -64,6 +64,7 @@ pub(super) fn summary(inputs: &LoadInputs, run: &Run<'_>) -> LoadSummary {
         client_peak_mb: run.client_peak_bytes.map(|bytes| bytes as f64 / 1e6),
         client_limited: false,
         client_limited_reason: None,
+        health: run.health.map(super::health::figures),
     };
     summary.client_limited_reason = client_limit(inputs, &summary);
     summary.client_limited = summary.client_limited_reason.is_some();
@@ -106,7 +107,7 @@ fn share_percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
 }
 
-fn latencies(of: &Latencies, censored: Option<&Latencies>) -> Option<LatencyFigures> {
+pub(super) fn latencies(of: &Latencies, censored: Option<&Latencies>) -> Option<LatencyFigures> {
     let quantile = |quantile: f64| of.quantile(quantile).map_or(0.0, ms);
     Some(LatencyFigures {
         count: of.count(),
@@ -261,7 +262,7 @@ fn number(number: f64) -> Cell {
     Cell::Number(number)
 }
 
-fn ms(duration: Duration) -> f64 {
+pub(super) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
@@ -297,7 +298,12 @@ mod tests {
 
     fn sum_up(schedule: &str, measured: &Measured) -> LoadSummary {
         let inputs = LoadInputs { schedule: schedule.into(), ..LoadInputs::default() };
-        let run = Run { measured, client_cpu_seconds: 0.05, client_peak_bytes: Some(9_000_000) };
+        let run = Run {
+            measured,
+            client_cpu_seconds: 0.05,
+            client_peak_bytes: Some(9_000_000),
+            health: None,
+        };
         summary(&inputs, &run)
     }
 

@@ -20,7 +20,7 @@ pub(super) fn all(inputs: &LoadInputs, summary: &LoadSummary) -> Vec<Finding> {
         warmup(summary),
         encoded(summary),
     ];
-    findings.into_iter().flatten().collect()
+    findings.into_iter().flatten().chain(super::health::findings(summary)).collect()
 }
 
 fn client_limited(summary: &LoadSummary) -> Option<Finding> {
@@ -150,7 +150,7 @@ fn encoded(summary: &LoadSummary) -> Option<Finding> {
     })
 }
 
-fn warning(name: &str, message: String, count: u64) -> Finding {
+pub(super) fn warning(name: &str, message: String, count: u64) -> Finding {
     Finding { name: name.into(), severity: Severity::Warning, message, count }
 }
 

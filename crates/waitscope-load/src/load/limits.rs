@@ -1,6 +1,6 @@
 //! Lines that a run must not cross. Pure.
 
-use waitscope_record::{LatencyFigures, LoadInputs, LoadSummary};
+use waitscope_record::{LatencyFigures, LoadHealth, LoadInputs, LoadSummary};
 
 use super::latency;
 
@@ -71,6 +71,8 @@ pub enum Times {
     FirstByte,
     /// From the actual start until the connection was open.
     Connect,
+    /// The answers of the health probes, from their intended start.
+    Health,
 }
 
 /// A figure of many times.
@@ -111,6 +113,8 @@ pub enum Counted {
     Unsent,
     /// That waited since too many were in flight.
     HeldBack,
+    /// Health probes that failed or took longer than `--max-health`; of all probes.
+    Unhealthy,
 }
 
 /// How two numbers are compared.
@@ -151,12 +155,12 @@ impl Limit {
                 self.compare(got, false, comparison, count, &format!("{got}"))
             }
             Metric::Share { counted, comparison, percent } => {
-                if summary.requests == 0 {
-                    return Checked::Unknown(format!("{}: there was no request", self.text));
+                let (got, all) = (counted.of(summary), counted.all(summary));
+                if all == 0 {
+                    return Checked::Unknown(format!("{}: there was none at all", self.text));
                 }
-                let got = counted.of(summary);
-                let share = got as f64 / summary.requests as f64 * 100.0;
-                let shown = format!("{got} of {} ({share:.1} %)", summary.requests);
+                let share = got as f64 / all as f64 * 100.0;
+                let shown = format!("{got} of {all} ({share:.1} %)");
                 self.compare(share, false, comparison, percent, &shown)
             }
             Metric::Rate { comparison, per_s } => {
@@ -206,6 +210,7 @@ impl Times {
             Self::Lag => summary.lag.as_ref(),
             Self::FirstByte => summary.first_byte.as_ref(),
             Self::Connect => summary.connect.as_ref(),
+            Self::Health => summary.health.as_ref()?.latency.as_ref(),
         }
     }
 }
@@ -228,7 +233,16 @@ impl Figure {
 }
 
 impl Counted {
+    /// Of how many.
+    fn all(self, summary: &LoadSummary) -> u64 {
+        match self {
+            Self::Unhealthy => summary.health.as_ref().map_or(0, |health| health.sent),
+            _ => summary.requests,
+        }
+    }
+
     fn of(self, summary: &LoadSummary) -> u64 {
+        let health = |of: fn(&LoadHealth) -> u64| summary.health.as_ref().map_or(0, of);
         match self {
             Self::Errors => summary.errors,
             Self::Failed => summary.failed,
@@ -237,6 +251,7 @@ impl Counted {
             Self::Unfinished => summary.unfinished,
             Self::Unsent => summary.unsent,
             Self::HeldBack => summary.held_back,
+            Self::Unhealthy => health(|health| health.failed + health.slow),
         }
     }
 }

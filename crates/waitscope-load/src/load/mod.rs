@@ -2,12 +2,17 @@
 
 mod figures;
 mod findings;
+mod health;
 mod limits;
 mod verdict;
 
+use std::time::Duration;
+
 use waitscope_record::{Body, LoadInputs, LoadSummary, Record};
+use waitscope_stats::latencies::Latencies;
 
 use crate::engine::Measured;
+use crate::probe::Probes;
 
 pub use limits::{Comparison, Counted, Figure, Limit, Metric, Times};
 pub use verdict::Meaning;
@@ -21,6 +26,23 @@ pub struct Run<'a> {
     pub client_cpu_seconds: f64,
     /// The most memory that this process had at once, where the system tells.
     pub client_peak_bytes: Option<u64>,
+    /// The health probes beside it, when there were any.
+    pub health: Option<&'a Health>,
+}
+
+/// What the health probes beside a load measured.
+#[derive(Debug)]
+pub struct Health {
+    /// Where they went.
+    pub url: String,
+    /// The time between two intended starts.
+    pub every: Duration,
+    /// The slowest answer that counts as healthy.
+    pub limit: Duration,
+    /// Before the load.
+    pub calm: Latencies,
+    /// Beside it.
+    pub probes: Probes,
 }
 
 /// The record of a run, and what it means for the `limits` that were set.
@@ -34,7 +56,8 @@ pub fn record(
     let summary = figures::summary(&inputs, run);
     let (verdict, meaning) = verdict::of(&inputs, &summary, limits);
     let findings = findings::all(&inputs, &summary);
-    let series = figures::series(&inputs, &run.measured.tally);
+    let mut series = figures::series(&inputs, &run.measured.tally);
+    series.extend(run.health.map(|health| health.probes.series()));
     let body = Body::Load { inputs: Box::new(inputs), summary: Box::new(summary) };
     let mut record = Record::new(body, tool, started_at);
     record.interrupted = run.measured.stopped;

@@ -88,8 +88,9 @@ fn a_million_answers_are_counted_right_in_flat_memory_timing() {
     assert_eq!(tally.service.total(), Duration::from_nanos(sum));
     assert_eq!(tally.service.mean().unwrap().as_micros(), u128::from(sum / REQUESTS / 1000));
     times.sort_unstable();
-    for quantile in [0.5, 0.9, 0.99, 0.999, 0.9999] {
-        let rank = (quantile * REQUESTS as f64).ceil() as usize;
+    for of_10_000 in [5_000_u32, 9_000, 9_900, 9_990, 9_999] {
+        let quantile = f64::from(of_10_000) / 1e4;
+        let rank = usize::try_from((u64::from(of_10_000) * REQUESTS).div_ceil(10_000)).unwrap();
         let exact_us = f64::from(times[rank - 1]) / 1e3;
         let got_us = tally.service.quantile(quantile).unwrap().as_secs_f64() * 1e6;
         // A microsecond, or three digits.

@@ -65,6 +65,7 @@ pub(super) fn page(
         style,
     );
     page.gap();
+    health(&mut page, summary, style);
     in_flight(&mut page, summary, style);
     own_account(&mut page, inputs, summary, style);
     page
@@ -273,6 +274,29 @@ fn error(kind: &ErrorKind) -> String {
         format!("{class}: {example}")
     };
     format!("{count} x {what}")
+}
+
+/// The health probes in one line.
+fn health(page: &mut Page, summary: &LoadSummary, style: Style) {
+    let Some(health) = &summary.health else { return };
+    let calm = health.calm_median_ms.map_or_else(|| "unknown".into(), figure::compact_ms);
+    let times = health.latency.as_ref().map_or_else(String::new, |times| {
+        format!(
+            "; beside the load p50 {}  p99 {}  max {}",
+            figure::compact_ms(times.p50_ms),
+            figure::compact_ms(times.p99_ms),
+            figure::compact_ms(times.max_ms)
+        )
+    });
+    let text = format!(
+        "calm {calm}{times}; {} of {} slower than {}, {} failed, {} still out at the end",
+        health.slow,
+        figure::count(health.sent, "probe"),
+        figure::compact_ms(health.max_health_ms),
+        health.failed,
+        health.unfinished,
+    );
+    page.wrap(Line::plain("health: "), 2, &text, style);
 }
 
 fn in_flight(page: &mut Page, summary: &LoadSummary, style: Style) {

@@ -73,12 +73,12 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-fn every(text: &str) -> Result<Duration, String> {
+pub(super) fn every(text: &str) -> Result<Duration, String> {
     let every = units::positive_duration(text)?;
     if every < MIN_EVERY { Err(format!("must be at least {MIN_EVERY:?}")) } else { Ok(every) }
 }
 
-fn max_health(text: &str) -> Result<MaxHealth, String> {
+pub(super) fn max_health(text: &str) -> Result<MaxHealth, String> {
     if text == "auto" {
         Ok(MaxHealth::Auto)
     } else {

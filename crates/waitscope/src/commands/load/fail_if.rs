@@ -4,13 +4,14 @@ use waitscope_load::load::{Comparison, Counted, Figure, Limit, Metric, Times};
 
 use crate::units;
 
-const TIMES: [(&str, Times); 6] = [
+const TIMES: [(&str, Times); 7] = [
     ("response-", Times::Response),
     ("service-", Times::Service),
     ("lag-", Times::Lag),
     ("first-byte-", Times::FirstByte),
     ("ttfb-", Times::FirstByte),
     ("connect-", Times::Connect),
+    ("health-", Times::Health),
 ];
 
 const FIGURES: [(&str, Figure); 10] = [
@@ -26,7 +27,7 @@ const FIGURES: [(&str, Figure); 10] = [
     ("max", Figure::Max),
 ];
 
-const COUNTS: [(&str, Counted); 7] = [
+const COUNTS: [(&str, Counted); 8] = [
     ("errors", Counted::Errors),
     ("failed", Counted::Failed),
     ("bad-statuses", Counted::BadStatuses),
@@ -34,6 +35,7 @@ const COUNTS: [(&str, Counted); 7] = [
     ("unfinished", Counted::Unfinished),
     ("unsent", Counted::Unsent),
     ("held-back", Counted::HeldBack),
+    ("unhealthy", Counted::Unhealthy),
 ];
 
 /// Reads one line.

@@ -2,11 +2,12 @@
 
 mod arrivals;
 mod fail_if;
+mod health;
 mod plan;
 mod samples;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use waitscope_load::engine::{self, Cancel, Progress as Position, Sample, Sink};
@@ -56,6 +57,8 @@ pub(crate) struct Args {
     request: RequestArgs,
     #[command(flatten)]
     connection: ConnectionArgs,
+    #[command(flatten)]
+    health: health::Args,
     /// Write one row per request to FILE, which ends in .csv or .jsonl
     #[arg(long, value_name = "FILE", help_heading = "Output",
           value_parser = OsStringValueParser::new().try_map(samples::path))]
@@ -198,6 +201,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         can_write(path)?;
     }
     let plan = plan::of(args)?;
+    let health = plan.health.as_ref().map(health::calm).transpose()?;
     let samples = args.samples.as_deref().map(Samples::create).transpose()?;
     let stop = Stop::on_signals(130).map_err(Failure::cannot_measure)?;
     let started_at = crate::output::now();
@@ -210,13 +214,19 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     };
     let cancel = watch.cancel.clone();
     let cpu_before = waitscope_process::own_cpu_seconds();
-    let measured = engine::run(&plan.config, &mut watch, &cancel);
+    let stop = watch.stop.clone();
+    let mut load = |begin| engine::run_since(begin, &plan.config, &mut watch, &cancel);
+    let measured = match health {
+        None => load(Instant::now()).map(|measured| (measured, None)),
+        Some(health) => health.beside(&stop, load),
+    };
     watch.progress.finish();
-    let measured = measured.map_err(Failure::cannot_measure)?;
+    let (measured, health) = measured.map_err(Failure::cannot_measure)?;
     let run = Run {
         measured: &measured,
         client_cpu_seconds: waitscope_process::own_cpu_seconds() - cpu_before,
         client_peak_bytes: waitscope_process::own_peak_memory_bytes(),
+        health: health.as_ref(),
     };
     if measured.stopped && measured.tally.requests() == 0 {
         return Err(Failure::Interrupted);

@@ -15,7 +15,7 @@ use waitscope_load::template::{Parts, Template};
 use waitscope_load::{RequestSpec, Target};
 use waitscope_record::{LoadInputs, LoadStage};
 
-use super::{Args, Arrivals, ConnectionArgs, OpenArgs, Warmup, arrivals};
+use super::{Args, Arrivals, ConnectionArgs, OpenArgs, Warmup, arrivals, health};
 use crate::commands::request::{Pasted, read};
 use crate::exit::Failure;
 
@@ -37,6 +37,7 @@ const OTHER_FILES: u64 = 32;
 pub(super) struct Plan {
     pub(super) config: Config,
     pub(super) inputs: LoadInputs,
+    pub(super) health: Option<health::Plan>,
 }
 
 /// What runs when, and for how long.
@@ -64,6 +65,8 @@ pub(super) fn of(args: &Args) -> Result<Plan, Failure> {
     check_resources(&times.inputs, args.connection.no_keepalive, &targets[0])?;
     let keep_alive = !args.connection.no_keepalive;
     let (endpoints, templates) = requests(&targets, &spec, keep_alive, unix_socket)?;
+    let find = |target: &Target| lookup(target, unix_socket);
+    let health = args.health.plan(&targets[0], args.connection.timeout, find)?;
     let threads = threads(args.connection.threads);
     let turns = if spec.bodies.len() > 1 { Turns::Shuffled } else { Turns::InOrder };
     let config = Config {
@@ -92,7 +95,7 @@ pub(super) fn of(args: &Args) -> Result<Plan, Failure> {
         fail_if: args.fail_if.iter().map(|limit| limit.text.clone()).collect(),
         ..times.inputs
     };
-    Ok(Plan { config, inputs })
+    Ok(Plan { config, inputs, health })
 }
 
 fn targets(args: &Args, pasted: &Pasted) -> Result<Vec<Target>, Failure> {
