@@ -5,11 +5,13 @@ use proptest::prelude::*;
 
 use super::{Head, MAX_HEAD, Parsed, Receiver, ResponseError, ResponseParser};
 
+type Headers = Vec<(String, Vec<u8>)>;
+
 /// All that is seen of an answer: its heads, its body, and how it ended, which is after so many bytes
 /// or with the connection.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    heads: Vec<(u16, Vec<(String, Vec<u8>)>)>,
+    heads: Vec<(u16, Headers)>,
     body: Vec<u8>,
     end: Result<Option<(usize, bool)>, ResponseError>,
 }

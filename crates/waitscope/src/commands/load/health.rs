@@ -96,9 +96,9 @@ impl Ready<'_> {
             let measured = load(begin);
             let all_ended = measured.as_ref().is_ok_and(|measured| measured.tally.unfinished == 0);
             if all_ended {
-                load_done.finish()
+                load_done.finish();
             } else {
-                load_done.stop()
+                load_done.stop();
             }
             let probes = probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             Ok::<_, io::Error>((measured?, probes?))
