@@ -140,6 +140,17 @@ pub(super) enum Checked {
 }
 
 impl Limit {
+    /// Whether it looks at the health probes, which only some runs have.
+    pub fn is_about_health(&self) -> bool {
+        match self.metric {
+            Metric::Latency { times, .. } => times == Times::Health,
+            Metric::Count { counted, .. } | Metric::Share { counted, .. } => {
+                counted == Counted::Unhealthy
+            }
+            Metric::Rate { .. } | Metric::ClientLimited => false,
+        }
+    }
+
     /// Compares it with what was measured.
     pub(super) fn check(&self, inputs: &LoadInputs, summary: &LoadSummary) -> Checked {
         match self.metric {

@@ -16,6 +16,7 @@ mod help;
 mod interrupt;
 mod killed;
 mod load;
+mod load_health;
 mod provider;
 mod provider_record;
 mod python;

@@ -97,8 +97,8 @@ fn unknown(name: &str) -> String {
     let figures = names(&mut FIGURES.iter().map(|(name, _)| name));
     let counts = names(&mut COUNTS.iter().map(|(name, _)| name));
     format!(
-        "`{name}` is not known; known are {figures} (with response-, service-, lag-, first-byte- \
-         or connect- before it), {counts}, rate, client-limited"
+        "`{name}` is not known; known are {figures} (with response-, service-, lag-, first-byte-, \
+         connect- or health- before it), {counts}, rate, client-limited"
     )
 }
 
@@ -128,6 +128,11 @@ mod tests {
                 Metric::Count { counted: Counted::BadStatuses, comparison: AtLeast, count: 3.0 },
             ),
             ("rate<6000/min", Metric::Rate { comparison: Below, per_s: 100.0 }),
+            ("health-p99>250ms", latency(Times::Health, Figure::P99, Above, 250.0)),
+            (
+                "unhealthy>1%",
+                Metric::Share { counted: Counted::Unhealthy, comparison: Above, percent: 1.0 },
+            ),
             ("client-limited", Metric::ClientLimited),
         ];
         for (text, expected) in cases {

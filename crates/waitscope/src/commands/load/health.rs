@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue};
 use waitscope_load::engine::{self, Cancel, Endpoint, Measured};
-use waitscope_load::load::Health;
+use waitscope_load::load::{Health, Limit};
 use waitscope_load::probe::{self, Beside, MaxHealth, ProbeMode};
 use waitscope_load::{RequestSpec, Target};
 use waitscope_stats::latencies::Latencies;
@@ -18,7 +18,7 @@ use crate::stop::Stop;
 /// A health probe beside the load.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Health probe beside the load")]
-pub(super) struct Args {
+pub(super) struct HealthArgs {
     /// The health endpoint: a path on the first URL's server, or a URL
     #[arg(long, value_name = "PATH|URL")]
     health: Option<String>,
@@ -44,7 +44,18 @@ pub(super) struct Plan {
     config: engine::Config,
 }
 
-impl Args {
+impl HealthArgs {
+    /// That no line looks at probes which nobody sends.
+    pub(super) fn check(&self, lines: &[Limit]) -> Result<(), Failure> {
+        let line = lines.iter().find(|line| self.health.is_none() && line.is_about_health());
+        line.map_or(Ok(()), |line| {
+            let text = &line.text;
+            Err(Failure::usage(format!(
+                "--fail-if '{text}' is about health probes: say which endpoint with --health PATH"
+            )))
+        })
+    }
+
     /// The probe that the flags describe, if they do; `lookup` finds a target's server.
     pub(super) fn plan(
         &self,

@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     connection: ConnectionArgs,
     #[command(flatten)]
-    health: health::Args,
+    health: health::HealthArgs,
     /// Write one row per request to FILE, which ends in .csv or .jsonl
     #[arg(long, value_name = "FILE", help_heading = "Output",
           value_parser = OsStringValueParser::new().try_map(samples::path))]

@@ -50,6 +50,7 @@ struct Times {
 
 /// Reads the files and looks the hosts up.
 pub(super) fn of(args: &Args) -> Result<Plan, Failure> {
+    args.health.check(&args.fail_if)?;
     let pasted = args.request.pasted(args.output.quiet)?;
     let targets = targets(args, &pasted)?;
     let mut spec = args.request.spec(targets[0].clone(), &pasted)?;
